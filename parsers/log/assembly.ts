@@ -21,6 +21,9 @@ export interface Segment {
   readonly continues: boolean;
 }
 
+/** A line that was read without becoming a segment. */
+export type PassedLine = Pick<Segment, 'line' | 'offset' | 'nextOffset'>;
+
 interface Window {
   readonly key: string;
   segments: Segment[];
@@ -61,15 +64,18 @@ export class MessageAssembly {
   private readonly known = new Map<string, readonly FoundMessage[]>();
   private readonly emit: (row: IncidentRow) => void;
   private readonly note: (note: Note) => void;
-  private recent: Segment[] = [];
+  private readonly recent: (Segment | PassedLine)[] = [];
+  private readonly segmentOf: (line: PassedLine) => Segment;
   private ordinal = 0;
   private totalChars = 0;
   private previous: { readonly window: Window; readonly nextOffset: number } | null = null;
   private lastAssertLine = Number.NEGATIVE_INFINITY;
 
-  constructor(emit: (row: IncidentRow) => void, note: (note: Note) => void) {
+  /** `segmentOf`: makes a passed line a segment after all. */
+  constructor(emit: (row: IncidentRow) => void, note: (note: Note) => void, segmentOf: (line: PassedLine) => Segment) {
     this.emit = emit;
     this.note = note;
+    this.segmentOf = segmentOf;
   }
 
   get open(): boolean {
@@ -91,10 +97,33 @@ export class MessageAssembly {
       if (window.quiet >= QUIET_LINES) this.close(window);
       else if (window.segments.length >= MOST_LINES || window.chars >= MOST_CHARS) this.read(window, false);
     }
-    this.recent.push(segment);
-    if (this.recent.length > LOOK_BACK_LINES) this.recent.shift();
+    this.remember(segment);
     if (this.ordinal % 512 === 0) this.closeSilent();
     while (this.windows.size > MOST_WINDOWS || this.totalChars > MOST_TOTAL_CHARS) this.closeOldest();
+  }
+
+  /** A line without any anchor, while not {@link open}: it may yet belong to a message that begins on it. */
+  pass(line: PassedLine): void {
+    this.ordinal += 1;
+    this.remember(line);
+  }
+
+  /** The bytes of the passed lines go away. */
+  settle(): void {
+    for (let at = 0; at < this.recent.length; at += 1) this.recentAt(at);
+  }
+
+  private remember(line: Segment | PassedLine): void {
+    this.recent.push(line);
+    if (this.recent.length > LOOK_BACK_LINES) this.recent.shift();
+  }
+
+  private recentAt(at: number): Segment {
+    const line = this.recent[at]!;
+    if ('text' in line) return line;
+    const segment = this.segmentOf(line);
+    this.recent[at] = segment;
+    return segment;
   }
 
   /** Closes every window: the end of the log. */
@@ -120,8 +149,9 @@ export class MessageAssembly {
     const window: Window = { key, segments: [], mask: 0, chars: 0, quiet: 0, touched: this.ordinal };
     // The head of a hard-wrapped message, its exception class, may be on the lines before the first anchor.
     let follower = segment;
-    for (const before of this.recent.toReversed()) {
-      if (before.nextOffset !== follower.offset || before.prefix.key !== key) break;
+    for (let at = this.recent.length - 1; at >= 0 && this.recent[at]!.nextOffset === follower.offset; at -= 1) {
+      const before = this.recentAt(at);
+      if (before.prefix.key !== key) break;
       window.segments.unshift(before);
       window.chars += before.text.length;
       this.totalChars += before.text.length;

@@ -36,6 +36,33 @@ function doubt(finding: MemoryFinding, reason: string): MemoryFinding {
     : { ...finding, metric: `${DOUBTFUL}${finding.metric}`, moment: reason };
 }
 
+const PLACES: ReadonlyMap<string, number> = new Map([...DEVICE_METRICS, 'device_total'].map((name, at) => [name, at]));
+const PAIRS = ORDERED.map(([lower, upper]) => [PLACES.get(lower)!, PLACES.get(upper)!] as const);
+/** Bytes of a record by the places of its metrics, at least and at most. */
+const least = new Float64Array(PLACES.size);
+const most = new Float64Array(PLACES.size);
+
+const limitOf = (deviceTotal: number | null): number =>
+  deviceTotal === null ? MOST_DEVICE_BYTES : Math.min(MOST_DEVICE_BYTES, deviceTotal * TOLERANCE);
+
+/** Whether any reading may be impossible: what nearly no record is, without a set or a map of its own. */
+function isSuspect(findings: readonly MemoryFinding[], deviceTotal: number | null): boolean {
+  const limit = limitOf(deviceTotal);
+  const total = PLACES.size - 1;
+  least.fill(Number.NEGATIVE_INFINITY);
+  most.fill(Number.POSITIVE_INFINITY);
+  for (const { metric, bytes, precisionBytes } of findings) {
+    const place = bytes === null ? undefined : PLACES.get(metric);
+    if (place === undefined) continue;
+    least[place] = bytes! - precisionBytes!;
+    most[place] = bytes! + precisionBytes!;
+    if (place !== total && (most[place]! < 0 || least[place]! > limit)) return true;
+  }
+  // Not `>`: a reading may be NaN.
+  for (const [lower, upper] of PAIRS) if (!(least[lower]! <= most[upper]!)) return true;
+  return false;
+}
+
 /**
  * Marks the readings of one record that are impossible: their metric becomes `doubtful.<metric>`, so that nothing takes
  * them for a fact, and the reason is their moment.
@@ -43,6 +70,8 @@ function doubt(finding: MemoryFinding, reason: string): MemoryFinding {
  * @param deviceTotal bytes of the device as the process printed it before, or null
  */
 export function checkMemory(findings: readonly MemoryFinding[], deviceTotal: number | null): readonly MemoryFinding[] {
+  if (!isSuspect(findings, deviceTotal)) return findings;
+  const limit = limitOf(deviceTotal);
   const reasons = new Map<string, string>();
   const byMetric = new Map<string, MemoryFinding>();
   let several = false;
@@ -52,7 +81,6 @@ export function checkMemory(findings: readonly MemoryFinding[], deviceTotal: num
     several ||= byMetric.has(metric);
     byMetric.set(metric, finding);
     if (!DEVICE_METRICS.has(metric)) continue;
-    const limit = deviceTotal === null ? MOST_DEVICE_BYTES : Math.min(MOST_DEVICE_BYTES, deviceTotal * TOLERANCE);
     if (bytes + finding.precisionBytes < 0) reasons.set(metric, 'negative');
     else if (bytes - finding.precisionBytes > limit)
       reasons.set(metric, limit === MOST_DEVICE_BYTES ? 'more than any device has' : 'more than the device has');

@@ -11,6 +11,7 @@ import type { AttemptTracker, FarIteration } from './attempts.js';
 import { checkMemory } from './check-memory.js';
 import type { BlockFormat, BlockReader, LineFormat, LogFormat } from './formats/contract.js';
 import { parseLogTime } from './log-time.js';
+import type { LineRecord } from './template-parts.js';
 
 export interface FormatOutput {
   row(finding: KeptFinding, place: LogPlace, segment: Segment): void;
@@ -28,6 +29,12 @@ interface KeptRow {
   readonly place: LogPlace;
   readonly segment: Segment;
 }
+
+/** A template's findings are those of its next line too. */
+const copyOf = (finding: KeptFinding): KeptFinding =>
+  finding.row === 'iteration' && finding.others !== undefined
+    ? { ...finding, others: finding.others.map((other) => ({ ...other })) }
+    : { ...finding };
 
 /** Rows kept until their launch is known. */
 const MOST_KEPT = 16_384;
@@ -88,7 +95,7 @@ export class FormatReader {
   /** What a part of an overlong line left for the next part. */
   private carried: { readonly text: string; readonly formats: readonly LogFormat[]; readonly offset: number } | null =
     null;
-  private readings: MemoryFinding[] = [];
+  private readonly readings: MemoryFinding[] = [];
   /** Bytes of the largest device that a process printed. */
   private deviceTotal: number | null = null;
   private ordinal = 0;
@@ -97,6 +104,8 @@ export class FormatReader {
   private format: LogFormat | null = null;
   private timeUs: number | null = null;
   private timeKnown = false;
+  /** What {@link timeUs} was read from. */
+  private timeText: string | null | undefined;
   private place: LogPlace | null = null;
   private placed: Segment | null = null;
   private kept: KeptRow[] = [];
@@ -121,6 +130,17 @@ export class FormatReader {
     }
     if (this.carried !== null || (segment.continues && formats.length > 0)) this.readPart(segment, formats);
     else if (formats.length > 0) this.read(segment, segment.text, formats);
+  }
+
+  /** What a template read of a line, while not {@link open}; the findings are changed for its next line. */
+  feedRecords(segment: Segment, records: readonly LineRecord[]): void {
+    this.ordinal += 1;
+    for (const { format, findings } of records) {
+      this.enter(format, segment);
+      // Phases are few, and travel as they are.
+      for (const finding of findings) this.emit(finding.row === 'phase' ? { ...finding } : finding);
+      if (this.readings.length > 0) this.keepReadings();
+    }
   }
 
   end(): void {
@@ -291,7 +311,10 @@ export class FormatReader {
 
   private time(): number | null {
     if (!this.timeKnown) {
-      this.timeUs = parseLogTime(this.segment?.prefix.time);
+      const text = this.segment?.prefix.time;
+      // All ranks print a line in the same second.
+      if (text !== this.timeText) this.timeUs = parseLogTime(text);
+      this.timeText = text;
       this.timeKnown = true;
     }
     return this.timeUs;
@@ -305,26 +328,30 @@ export class FormatReader {
 
   private keepReadings(): void {
     const { readings } = this;
-    this.readings = [];
     for (const finding of checkMemory(readings, this.deviceTotal)) {
       // A table of nvidia-smi may be of the node that submits the job.
       if (finding.metric === 'device_total' && finding.bytes !== null && !this.format!.id.startsWith('nvidia-smi'))
         this.deviceTotal = Math.max(this.deviceTotal ?? 0, finding.bytes);
       this.keep(finding);
     }
+    readings.length = 0;
   }
 
   private keep(found: LogFinding): void {
     const segment = this.segment!;
-    const printedTime = 'timeText' in found ? parseLogTime(found.timeText) : null;
+    const { row } = found;
+    const printedTime =
+      row === 'iteration' || row === 'phase' || row === 'failure' ? parseLogTime(found.timeText) : null;
     const timeUs = printedTime ?? this.time();
     const { attempts } = this;
     const { key, localRank } = segment.prefix;
     const { id } = this.format!;
     const isTask = id === 'slurm.task_end';
     // Where ranks print, they are known from their output, and tasks may be nodes.
-    const printsRank = !isTask && 'rank' in found && found.rank !== undefined && found.rank !== null;
-    if (localRank !== null || printsRank || LAUNCHES_RANKS.test(id)) this.tasksAreNodes = true;
+    if (!this.tasksAreNodes) {
+      const printsRank = !isTask && 'rank' in found && found.rank !== undefined && found.rank !== null;
+      this.tasksAreNodes = localRank !== null || printsRank || LAUNCHES_RANKS.test(id);
+    }
     const finding = isTask && this.tasksAreNodes ? { ...found, rank: undefined } : found;
     if (finding.row === 'launch') {
       attempts.launch(key, finding.label, segment.line, timeUs, finding.stage, finding.writer);
@@ -343,7 +370,7 @@ export class FormatReader {
       if (ENDS.test(place.format)) attempts.ended();
       this.output.failure(finding, place, segment);
     } else if (attempts.undecided || this.kept.length > 0 || attempts.far.length > 0) {
-      this.kept.push({ finding, place, segment });
+      this.kept.push({ finding: copyOf(finding), place, segment });
       if (this.kept.length > MOST_KEPT) attempts.settle();
       this.release();
     } else this.output.row(finding, place, segment);

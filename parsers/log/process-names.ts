@@ -46,6 +46,9 @@ export interface NamedProcess {
   readonly offset: number;
 }
 
+/** Whether a line may name a process outside its prefix. */
+export const mayName = (text: string): boolean => /process|DataLoader|\(pid: |\bray::/.test(text);
+
 /**
  * Which process a log names by its number: in a prefix (Ray's `(Actor pid=1, ip=…)`, vLLM's `(Worker_TP0 pid=1)`,
  * NCCL's `host:pid:tid`), or in the text of a launcher. Only those that an OOM message lists are kept.
@@ -57,7 +60,7 @@ export class ProcessNames {
   see(segment: NamingLine): void {
     const { pid, process } = segment.prefix;
     if (pid !== null && process !== null) this.add(pid, process, segment);
-    if (!/process|DataLoader|\(pid: |\bray::/.test(segment.text)) return;
+    if (!mayName(segment.text)) return;
     for (const [pattern, name] of TEXTS) {
       const groups = pattern.exec(segment.text)?.groups;
       const pids = groups?.['pids'] ?? groups?.['failed'];

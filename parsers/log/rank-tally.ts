@@ -38,6 +38,12 @@ export class RankTally {
     return count;
   }
 
+  /** {@link countLines} of a line whose only line feed is its last byte; the next line begins at `next`. */
+  countLine(bytes: Uint8Array, next: number, end: number): number {
+    if (this.lowest >= this.highest) this.look(bytes, next, end);
+    return 1;
+  }
+
   /** Notes the prefix of the line that begins at `start`. */
   look(bytes: Uint8Array, start: number, end: number): void {
     let at = start;

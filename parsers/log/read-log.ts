@@ -3,7 +3,7 @@ import { remember } from '../../src/model/group-by.js';
 import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
-import { LOOK_BACK_LINES, MessageAssembly, type Segment } from './assembly.js';
+import { LOOK_BACK_LINES, MessageAssembly, type PassedLine, type Segment } from './assembly.js';
 import { AttemptTracker } from './attempts.js';
 import { cleanText } from './clean-text.js';
 import { ANCHORS, findMessages } from './find-messages.js';
@@ -11,11 +11,13 @@ import { FormatReader } from './format-reader.js';
 import type { LogFormat } from './formats/contract.js';
 import { LOG_FORMATS } from './formats/index.js';
 import { IncidentJoiner } from './join-incidents.js';
+import { LineTemplates } from './line-template.js';
 import { LiteralScanner } from './literal-scanner.js';
 import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
+import { mayHaveTemplate } from './make-template.js';
 import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
-import { type NamedProcess, PROCESS_ANCHORS, ProcessNames } from './process-names.js';
+import { mayName, type NamedProcess, PROCESS_ANCHORS, ProcessNames } from './process-names.js';
 import { RankTally } from './rank-tally.js';
 import { findLineLabel, type LinePrefix, stripPrefix } from './strip-prefix.js';
 import { FRAME_ANCHORS, TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
@@ -52,6 +54,8 @@ interface Literal {
    */
   readonly mask: number;
   readonly formats: readonly LogFormat[];
+  /** Whether a line with it may have a template. */
+  readonly isLearnt: boolean;
 }
 
 function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
@@ -68,7 +72,12 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
   for (const literal of FRAME_ANCHORS) of(literal).mask |= FRAME_BIT;
   for (const format of formats) for (const anchor of format.anchors) of(anchor).formats.push(format);
   for (const [literal, entry] of literals) if (/(?:Error|Exception): $/.test(literal)) entry.mask |= EXCEPTION_BIT;
-  return [...literals].map(([literal, { mask, formats: found }]) => ({ literal, mask, formats: found }));
+  return [...literals].map(([literal, { mask, formats: found }]) => ({
+    literal,
+    mask,
+    formats: found,
+    isLearnt: mask === 0 && found.length > 0 && found.every(mayHaveTemplate),
+  }));
 }
 
 /**
@@ -78,11 +87,23 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
 export interface LogVocabulary {
   readonly literals: readonly Literal[];
   readonly scanner: LiteralScanner;
+  /** Where one of the literals with digits is, or would be if digits were others. */
+  readonly withDigits: RegExp;
+  /** Whether lines are read by templates: the same rows, faster. */
+  readonly hasTemplates: boolean;
 }
 
-export function logVocabulary(formats: readonly LogFormat[]): LogVocabulary {
+export function logVocabulary(formats: readonly LogFormat[], hasTemplates = true): LogVocabulary {
   const literals = literalsOf(formats);
-  return { literals, scanner: new LiteralScanner(literals.map(({ literal }) => literal)) };
+  const texts = literals.map(({ literal }) => literal);
+  const withDigits = texts.filter((literal) => /\d/.test(literal));
+  const shapes = withDigits.map((literal) => literal.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/\d/g, '\\d'));
+  return {
+    literals,
+    scanner: new LiteralScanner(texts),
+    withDigits: new RegExp([...new Set(shapes), '(?!)'].join('|')),
+    hasTemplates,
+  };
 }
 const MOST_REMEMBERED = 64;
 
@@ -105,6 +126,7 @@ const NO_FORMATS: readonly LogFormat[] = [];
 export interface LogOutput {
   incident(row: IncidentRow): void;
   note(note: Note): void;
+  /** The finding may be changed after the call: one that stays must be a copy. */
   logRow?(finding: KeptFinding, place: LogPlace): void;
   attempt?(row: AttemptRow): void;
   progress?(bytes: number): void;
@@ -141,8 +163,8 @@ export async function readLog(
 }
 
 /** {@link readLog} of a text in memory. */
-export function readLogBytes(bytes: Uint8Array, output: LogOutput): RankTally {
-  const reader = new LogReader(output, EVERYTHING);
+export function readLogBytes(bytes: Uint8Array, output: LogOutput, vocabulary: LogVocabulary = EVERYTHING): RankTally {
+  const reader = new LogReader(output, vocabulary);
   for (let from = 0; from < bytes.length; ) {
     const start = reader.makeSpace();
     const count = Math.min(bytes.length - from, reader.buffer.length - start);
@@ -168,6 +190,11 @@ class LogReader {
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
   private readonly scanner: LiteralScanner;
+  private readonly withDigits: RegExp;
+  private readonly templates: LineTemplates | null;
+  /** File offset of the line without a template; of the line that begins behind the one read last. */
+  private unknownAt = -1;
+  private freshAt = 0;
   private readonly reportedKinds = new Set<string>();
   /** Bytes in the buffer, the next one to look at, and how far back a line may begin again. */
   private end = 0;
@@ -191,11 +218,13 @@ class LogReader {
   private killedAt = -1;
   private readonly killed: readonly number[];
 
-  constructor(output: LogOutput, { literals, scanner }: LogVocabulary) {
+  constructor(output: LogOutput, { literals, scanner, withDigits, hasTemplates }: LogVocabulary) {
     this.output = output;
-    this.literals = [...literals, { literal: 'Killed', mask: 0, formats: KILLED_FORMATS }];
+    this.literals = [...literals, { literal: 'Killed', mask: 0, formats: KILLED_FORMATS, isLearnt: false }];
     this.killed = [literals.length];
     this.scanner = scanner;
+    this.withDigits = withDigits;
+    this.templates = hasTemplates && output.explain === undefined ? new LineTemplates() : null;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
       (row) => {
@@ -203,6 +232,7 @@ class LogReader {
         this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) });
       },
       (note) => output.note(note),
+      (line) => this.segmentOf(line),
     );
     const report = (row: IncidentRow): void => {
       for (const { pid } of row.processes) if (this.processes.want(pid)) this.lookBackFor(pid);
@@ -243,6 +273,7 @@ class LogReader {
   makeSpace(): number {
     const keep = Math.max(this.floor, this.position - LOOK_BACK_BYTES, 0);
     if (keep > 0 && this.end > this.buffer.length / 2) {
+      this.assembly.settle();
       this.buffer.copyWithin(0, keep, this.end);
       this.base += keep;
       this.end -= keep;
@@ -325,7 +356,11 @@ class LogReader {
     this.feedAt = -1;
     this.returnAt = -1;
     while (this.position < limit) {
-      if (!this.open && !this.skipToHit(limit)) return;
+      if (!this.open) {
+        if (this.readTemplate(limit)) continue;
+        if (!this.skipToHit(limit)) return;
+        if (this.literals[this.hitLiterals[0]!]!.isLearnt && this.readTemplate(limit)) continue;
+      }
       this.readPart(limit);
     }
   }
@@ -400,6 +435,59 @@ class LogReader {
     }
   }
 
+  /** Reads the next line by its template; false if it has none, or begins elsewhere. */
+  private readTemplate(limit: number): boolean {
+    const { templates, buffer, position } = this;
+    const offset = this.base + position;
+    if (templates === null || offset === this.unknownAt) return false;
+    if (offset !== this.freshAt && (position === 0 || buffer[position - 1] !== LF)) return false;
+    const template = templates.find(buffer, position, limit);
+    if (template === null) {
+      this.unknownAt = offset;
+      return false;
+    }
+    const next = templates.end + 1;
+    const { line } = this;
+    const nextOffset = this.base + next;
+    const passed: PassedLine = { line, offset, nextOffset };
+    const prefix = templates.prefix(template, buffer, position, () => {
+      const segment = this.segmentOf(passed);
+      this.processes.see(segment);
+      return segment.prefix;
+    });
+    this.assembly.pass(passed);
+    this.tracebacks.pass();
+    // Spreading takes longer than all else.
+    const segment = { text: '', prefix, line, offset, nextOffset, mask: 0, deviceAssert: false, continues: false };
+    this.formats.feedRecords(segment, templates.take(template, buffer, position));
+    this.line += this.tally.countLine(buffer, next, this.end);
+    this.linePrefix = null;
+    this.position = next;
+    this.floor = next;
+    this.freshAt = nextOffset;
+    return true;
+  }
+
+  /** A line that was read by its template. */
+  private segmentOf(line: PassedLine): Segment {
+    const start = line.offset - this.base;
+    let stop = line.nextOffset - this.base - 1;
+    if (stop > start && this.buffer[stop - 1] === CR) stop -= 1;
+    const text = cleanText(this.buffer, start, stop);
+    const prefix = stripPrefix(text, this.label);
+    return { ...line, text: text.slice(prefix.end), prefix, mask: 0, deviceAssert: false, continues: false };
+  }
+
+  /** `[start, stop)` was read without a template; none of the literals in it, of these formats, is one of a failure. */
+  private learn(text: string, start: number, stop: number, formats: readonly LogFormat[]): void {
+    const { buffer } = this;
+    const end = buffer[stop] === CR ? stop + 1 : stop;
+    this.templates!.learn(buffer, start, end, () => {
+      const isPlain = buffer.toString('utf8', start, stop) === text && !this.withDigits.test(text) && !mayName(text);
+      return isPlain ? { text, label: this.label ?? null, formats } : null;
+    });
+  }
+
   /** Reads one part: to the next line feed or carriage return, or {@link PART_BYTES}. */
   private readPart(limit: number): void {
     const { buffer, position, end } = this;
@@ -422,12 +510,14 @@ class LogReader {
       stop = this.returnAt;
     }
     let mask = 0;
+    let isLearnt = true;
     let formats = NO_FORMATS;
     this.findHit(limit);
     while (this.hit >= 0 && this.hit < next) {
       mask |= this.hitMask & ~EXCEPTION_BIT;
       for (const index of this.hitLiterals) {
-        const hitFormats = this.literals[index]!.formats;
+        const { formats: hitFormats, isLearnt: mayBe } = this.literals[index]!;
+        isLearnt &&= mayBe;
         if (formats === NO_FORMATS) formats = hitFormats;
         else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
           formats = [...new Set([...formats, ...hitFormats])];
@@ -459,5 +549,8 @@ class LogReader {
     this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;
     this.floor = next;
+    if (buffer[next - 1] === LF) this.freshAt = this.base + next;
+    if (formats !== NO_FORMATS && isLearnt && this.unknownAt === this.base + position)
+      this.learn(text, position, stop, formats);
   }
 }

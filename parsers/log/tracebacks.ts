@@ -145,6 +145,11 @@ export class TracebackAssembly {
     if (this.ordinal % 32 === 0) this.closeSilent();
   }
 
+  /** A line of none, while not {@link open}. */
+  pass(): void {
+    this.ordinal += 1;
+  }
+
   /** The end of the log. */
   end(): void {
     for (const list of [...this.writers.values()]) for (const open of [...list]) this.close(open);

@@ -109,7 +109,7 @@ export interface IterationFinding
   readonly target: number | null;
   /** Of the line itself, where no prefix carries the time. */
   readonly timeText?: string | undefined;
-  /** Every other field of the line, by its printed name. */
+  /** Every other field of the line, by its printed name; the text counts where the value is null. */
   readonly others?:
     | readonly { readonly name: string; readonly value: number | null; readonly text: string }[]
     | undefined;

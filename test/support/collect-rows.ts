@@ -33,7 +33,7 @@ export async function collectFrom(parser: ParserSpec, source: ByteSource, name: 
     note: (note) => notes.push(note),
     incident: (row) => incidents.push(row),
     attempt: (row) => attempts.push(row),
-    logRow: (finding, place) => rows.push({ finding, place }),
+    logRow: (finding, place) => rows.push({ finding: structuredClone(finding), place }),
   });
   try {
     const summary = await parser.parse(source, sink, { name });
@@ -76,7 +76,7 @@ export async function placedRows(
   const notes: Note[] = [];
   const sink = strictSink({
     note: (note) => notes.push(note),
-    logRow: (finding, place) => rows.push({ finding, place }),
+    logRow: (finding, place) => rows.push({ finding: structuredClone(finding), place }),
   });
   return { rows, notes, summary: await parser.parse(source, sink, { name }) };
 }

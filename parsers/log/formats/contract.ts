@@ -13,6 +13,8 @@ import type { LogFinding } from '../../../src/model/log-rows.js';
 
 export type Groups = Readonly<Record<string, string | undefined>>;
 export type Emit = (finding: LogFinding) => void;
+/** What a field is of one printed number. */
+export type NumberFunction = (value: number) => number;
 
 interface FormatFacts {
   /** `<producer>.<what>[@<since>]`, unique. */
@@ -44,6 +46,13 @@ export interface LineFormat extends FormatFacts {
   readonly cutAtEnd?: (text: string) => boolean;
   /** Read only where no other format finds a record in the line. */
   readonly isFallback?: true;
+  /**
+   * Set where which rows there are, and which fields they have, does not depend on the values of digits; where every
+   * number of a row is one printed number or one of these functions of it, or the same for all digits; and where the
+   * words around a number, not its length, decide which field it is. Lines that differ in digits only are then read
+   * by a template (`line-template.ts`). Texts may have digits.
+   */
+  readonly byShape?: readonly NumberFunction[] | undefined;
 }
 
 /**
@@ -74,7 +83,9 @@ export type LogFormat = LineFormat | BlockFormat;
 /** The tables of an entry, text for text. */
 export type Tables = Readonly<Record<string, ReadonlyMap<string, string>>>;
 /** The code of an entry without rows. It has anchors itself where they are computed. */
-export interface LineCode extends Pick<LineFormat, 'id' | 'isFallback'>, Partial<Pick<LineFormat, 'anchors'>> {
+export interface LineCode
+  extends Pick<LineFormat, 'id' | 'isFallback' | 'byShape'>,
+    Partial<Pick<LineFormat, 'anchors'>> {
   readonly cutAtEnd?: (text: string, pattern: RegExp) => boolean;
   read(groups: Groups, emit: Emit, tables: Tables): void;
 }

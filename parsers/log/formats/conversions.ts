@@ -4,7 +4,7 @@ import { kindOfXid } from '../../../src/model/program-xids.js';
 import { pythonNumber } from './field-list.js';
 import { plainNumber } from './system/findings.js';
 import { statMetric } from './torch/stat-metric.js';
-import { GB, GIB, MIB } from './units.js';
+import { GB, GIB, MIB, millisecondsOf } from './units.js';
 
 /** Bytes of a unit, by what its producer means: a `GB` that is 1024-based is `unit: GB, means: GiB`. */
 export const SIZES: Readonly<Record<string, number>> = { bytes: 1, KiB: 1024, MiB: MIB, GiB: GIB, MB: 1e6, GB };
@@ -39,8 +39,8 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   python: pythonNumber,
   /** `67.4M` → 67400000, decimal. */
   human: (text) => human(text)?.value,
-  /** Seconds in milliseconds: 105.22 s are 105220, not 105219.99999999999. */
-  ms_of_s: (text) => Number((Number(text) * 1000).toPrecision(15)),
+  /** Seconds in milliseconds. */
+  ms_of_s: (text) => millisecondsOf(Number(text)),
   /** All decimal numbers of the text. */
   sum: (text) => [...text.matchAll(/(?<!\w)\d{1,9}\.\d{1,6}/g)].reduce((sum, [part]) => sum + Number(part), 0),
   /** `4*8` → 32. */

@@ -5,6 +5,7 @@
 import { configFinding } from '../../../src/knowledge/config-keys.js';
 import { envFinding } from '../../../src/knowledge/env-keys.js';
 import { loadData } from '../../../src/knowledge/load-data.js';
+import { pushAll } from '../../../src/model/lists.js';
 import type {
   ConfigOrigin,
   EnvOrigin,
@@ -14,11 +15,21 @@ import type {
   ValueFinding,
 } from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
-import type { BlockFormat, BlockStep, Emit, FormatCode, Groups, LineFormat, LogFormat } from './contract.js';
+import type {
+  BlockFormat,
+  BlockStep,
+  Emit,
+  FormatCode,
+  Groups,
+  LineFormat,
+  LogFormat,
+  NumberFunction,
+} from './contract.js';
 import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
+import { isDigitBlind } from './digit-blind.js';
 import { pythonNumber } from './field-list.js';
 import { emitLayout } from './layout-findings.js';
-import { halfDigit, memoryFigure } from './units.js';
+import { bytesOf, memoryFigure, millisecondsOf, PRINTED_UNITS, type Precision, precisionOf } from './units.js';
 
 /**
  * Group names, of which the first that matched counts, a default behind `?`, a number that is added, and conversions:
@@ -61,7 +72,7 @@ interface MemoryRow extends Columns, Conditions {
   readonly moment?: Expression;
   /** Half a unit of the last digit; default that of the digits printed. `most`: no more than this, for zeros may be
    * dropped; `whole`: of figures without a decimal point; `significant`: of the last of so many digits. */
-  readonly precision?: number | { readonly most?: number; readonly whole?: number; readonly significant?: number };
+  readonly precision?: Precision;
 }
 interface PhaseRow extends Columns, Conditions {
   readonly phase: Phase;
@@ -242,6 +253,7 @@ export function compileFormat(
   const replaced = Object.entries(replace ?? {}).map(
     ([group, rules]) => [group, rules.map(([from, to]) => [new RegExp(from, 'g'), to] as const)] as const,
   );
+  const replacedAreBlind = replaced.every(([, rules]) => rules.every(([from]) => isDigitBlind(from)));
   return {
     form: 'line',
     id,
@@ -253,6 +265,7 @@ export function compileFormat(
     fields:
       entry.fields ?? Object.fromEntries(groupNames(pattern).map((group) => [group, file.fields?.[group] ?? group])),
     pattern,
+    byShape: compiler.byShape && replacedAreBlind ? compiler.functions : undefined,
     read(groups, emit) {
       for (const [group, rules] of replaced) {
         const before = groups[group];
@@ -325,13 +338,27 @@ type Evaluate = (groups: Groups) => Converted;
 /** Emits a row; false where its conditions do not hold. */
 type EmitRow = (groups: Groups, emit: Emit) => boolean;
 
+/** Conversions of {@link CONVERSIONS} that are blind to digits, or keep them. */
+const BY_SHAPE: ReadonlySet<string> = new Set([
+  ...['snake', 'words', 'lower', 'trim', 'python', 'finite', 'commas', 'ms_of_s', 'iteration', 'list', 'items'],
+  ...['decimal', 'size', 'binary'],
+]);
+const HAS_DIGIT = /\d/;
 class RowCompiler {
+  /** Whether {@link LineFormat.byShape} holds, and its functions. */
+  byShape = true;
+  readonly functions: NumberFunction[] = [millisecondsOf];
   private readonly tables: NonNullable<FormatEntry['tables']>;
   private readonly used: Set<string>;
 
   constructor(tables: NonNullable<FormatEntry['tables']>, used: Set<string>) {
     this.tables = tables;
     this.used = used;
+  }
+
+  /** `isBlind`: what is compiled does not depend on the values of digits. */
+  private blind(isBlind: boolean): void {
+    this.byShape &&= isBlind;
   }
 
   rows(rows: readonly Row[]): readonly EmitRow[] {
@@ -359,6 +386,8 @@ class RowCompiler {
     if ('phase' in row) return this.phase(row);
     if ('setting' in row) return this.setting(row);
     if ('env' in row) {
+      // Which variables are kept is decided by their names.
+      this.blind(false);
       return emitting([this.text(row.env), this.text(row.to)], ([key, value], _, emit) => {
         const finding = envFinding(String(key), String(value), row.origin);
         if (finding !== null) emit(finding);
@@ -383,7 +412,10 @@ class RowCompiler {
   private each(row: EachRow): EmitRow {
     const [of, pattern] = [this.expression(row.each), new RegExp(row.match, 'g')];
     const used = new Set<string>();
-    const rows = new RowCompiler(this.tables, used).rows(row.rows);
+    const inside = new RowCompiler(this.tables, used);
+    const rows = inside.rows(row.rows);
+    this.blind(inside.byShape && isDigitBlind(pattern));
+    pushAll(this.functions, inside.functions);
     for (const group of used) this.used.add(group);
     // Copying all groups would take longer than the match.
     const outerNames = [...used].filter((group) => !row.match.includes(`(?<${group}>`));
@@ -424,6 +456,7 @@ class RowCompiler {
     const where = this.columns(row);
     const [moment, unit, factor] = [this.text(row.moment), this.text(row.unit), this.factor(row.means ?? row.unit)];
     const precision = precisionOf(row.precision);
+    this.blind(typeof row.precision !== 'object' || row.precision.significant === undefined);
     return emitting([this.text(row.memory), this.expression(row.of)], ([metric, printed], groups, emit) => {
       const more: Where & { moment: string | undefined } = { moment: moment(groups) as string | undefined };
       where(more, groups);
@@ -517,8 +550,10 @@ class RowCompiler {
   }
 
   private list({ of, match, as = 'python', columns, skip }: NonNullable<IterationRow['list']>) {
-    const skipped = skip === undefined ? undefined : new RegExp(skip);
-    return { of: this.expression(of), match: new RegExp(match, 'g'), as: CONVERSIONS[as]!, columns, skip: skipped };
+    const [each, skipped] = [new RegExp(match, 'g'), skip === undefined ? undefined : new RegExp(skip)];
+    const isBlind = isDigitBlind(each) && (skipped === undefined || isDigitBlind(skipped));
+    this.blind(isBlind && BY_SHAPE.has(as) && !Object.keys(columns).some((name) => HAS_DIGIT.test(name)));
+    return { of: this.expression(of), match: each, as: CONVERSIONS[as]!, columns, skip: skipped };
   }
 
   /** Sets the columns of a row whose groups matched. */
@@ -543,12 +578,15 @@ class RowCompiler {
     return entries.map(([source, condition]) => {
       const value = this.expression(source);
       if (condition === undefined) return (groups) => value(groups) !== undefined;
+      this.blind(!source.includes('|'));
       const [, pattern, flags] = /^\/(.*)\/(\w*)$/.exec(String(condition)) ?? [];
       if (pattern !== undefined) {
         const regex = new RegExp(pattern, flags);
+        this.blind(isDigitBlind(regex));
         return (groups) => regex.test(String(value(groups) ?? ''));
       }
       const texts = [condition].flat().map(String);
+      this.blind(!texts.some((text) => HAS_DIGIT.test(text)));
       return (groups) => texts.includes(String(value(groups) ?? ''));
     });
   }
@@ -557,8 +595,12 @@ class RowCompiler {
   private factor(source: number | string | undefined): ((groups: Groups) => number) | undefined {
     if (source === undefined) return undefined;
     const size = typeof source === 'number' ? source : SIZES[source];
-    if (size !== undefined) return () => size;
+    if (size !== undefined) {
+      this.functions.push(bytesOf(size));
+      return () => size;
+    }
     if (source === 'count') return undefined;
+    pushAll(this.functions, PRINTED_UNITS);
     const value = this.expression(String(source));
     return (groups) => Number(value(groups));
   }
@@ -600,6 +642,7 @@ class RowCompiler {
     const [, before, offset] = /^(.+) \+ (\d+)$/.exec(source) ?? [];
     if (before !== undefined) {
       const number = this.number(before);
+      this.functions.push((value) => value + Number(offset));
       return (all) => {
         const value = number(all);
         return value === undefined ? undefined : value + Number(offset);
@@ -622,6 +665,7 @@ class RowCompiler {
       const table = this.tables[name];
       const convert = table === undefined ? CONVERSIONS[name] : (text: string) => lookUp(table, text);
       if (convert === undefined) throw new Error(`no conversion ${name}`);
+      this.blind(table === undefined ? BY_SHAPE.has(name) : !Object.keys(table).some((text) => HAS_DIGIT.test(text)));
       return (groups) => {
         const value = inner(groups);
         return value === undefined || value === null ? value : convert(String(value));
@@ -649,17 +693,5 @@ function emitting(
     }
     emitRow(values, groups, emit);
     return true;
-  };
-}
-
-function precisionOf(precision: MemoryRow['precision']): (text: string) => number | undefined {
-  if (precision === undefined) return () => undefined;
-  if (typeof precision === 'number') return () => precision;
-  const { most, whole, significant } = precision;
-  return (text) => {
-    if (whole !== undefined && !text.includes('.')) return whole;
-    if (significant !== undefined && Number(text) !== 0)
-      return 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(Number(text)))) + 1 - significant);
-    return most === undefined ? undefined : Math.min(halfDigit(text), most);
   };
 }

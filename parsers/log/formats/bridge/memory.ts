@@ -1,7 +1,7 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { LineCode } from '../contract.js';
 import { type MemoryHead, memoryFigures, memoryHead, memoryLineIsCut } from '../memory-line.js';
-import { GB } from '../units.js';
+import { bytesOf, GB } from '../units.js';
 
 /** Half of the fifth significant digit in bytes, of figures from 10^-9 GB (one byte) on. */
 const PRECISION_BYTES = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent / 20_000);
@@ -35,6 +35,7 @@ export const BRIDGE_MEMORY_LINES: readonly LineCode[] = [
       for (const { key, text } of memoryFigures(groups['rest'] ?? ''))
         emit(finding(key, metrics!.get(key) ?? key, text, head));
     },
+    byShape: [bytesOf(GB), precisionOf],
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (GB) |'),
   },
 ];

@@ -1,7 +1,7 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { Emit, Groups, LineCode, Tables } from '../contract.js';
 import { pythonNumber, readFieldList } from '../field-list.js';
-import { GIB, memoryFigure } from '../units.js';
+import { bytesOf, GIB, memoryFigure, millisecondsOf } from '../units.js';
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
@@ -53,14 +53,15 @@ function readIteration(groups: Groups, mark: ':' | '=', emit: Emit, { columns }:
       return;
     }
     if (column === undefined || value === null) otherValues.push({ name, value, text });
-    // 105.22 s are 105220 ms, not 105219.99999999999.
-    else if (column === 'seconds') row.stepMs = Number((value * 1000).toPrecision(15));
+    else if (column === 'seconds') row.stepMs = millisecondsOf(value);
     else row[column as 'stepMs'] = value;
   });
   if (fields === 0) return;
   emit(row);
   for (const figure of memory) emit(figure);
 }
+
+const BY_SHAPE = [millisecondsOf, bytesOf(GIB)];
 
 /** Another rank's words; `[LM]-TFLOPs` is a field. */
 const GLUED = /^\[(?:Rank |\d{4}-|[a-z])/;
@@ -81,10 +82,12 @@ export const ITERATION_LINES: readonly LineCode[] = [
     id: 'megatron-lm.iteration',
     read: (groups, emit, tables) => readIteration(groups, ':', emit, tables),
     cutAtEnd: isCut,
+    byShape: BY_SHAPE,
   },
   {
     id: 'megatron-deepspeed.iteration-keys',
     read: (groups, emit, tables) => readIteration(groups, '=', emit, tables),
     cutAtEnd: isCut,
+    byShape: BY_SHAPE,
   },
 ];

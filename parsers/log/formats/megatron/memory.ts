@@ -1,6 +1,6 @@
 import type { LineCode } from '../contract.js';
 import { memoryFigures, memoryHead, memoryLineIsCut } from '../memory-line.js';
-import { halfDigit, MIB, memoryFigure } from '../units.js';
+import { bytesOf, halfDigit, MIB, memoryFigure } from '../units.js';
 
 const COUNTER = /\b(?:retries|retires|count|ooms)$/;
 
@@ -18,6 +18,7 @@ export const MEMORY_LINES: readonly LineCode[] = [
         else emit(memoryFigure(metrics!.get(key) ?? key, text, 'MB', MIB, head, rounded ? halfDigit(text) : 0));
       }
     },
+    byShape: [bytesOf(MIB), bytesOf(1)],
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (MB) |'),
   },
 ];
