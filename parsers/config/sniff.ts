@@ -58,10 +58,10 @@ export function recogniseConfig(head: Head): Recognised | null {
 }
 
 function environ(text: string): Recognised | null {
+  if (!/^[A-Za-z_]\w{0,199}=/.test(text)) return null;
   const entries = readEnviron(text);
   const pieces = text.split('\0').filter((piece) => piece !== '').length;
   if (entries.length < 3 || entries.length < 0.8 * pieces) return null;
-  if (!/^[A-Za-z_]\w{0,199}=/.test(text)) return null;
   return { kind: 'environ', score: SURE, why: 'It is the environment of a process, as /proc/PID/environ has it.' };
 }
 

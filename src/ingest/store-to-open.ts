@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import type { OpenStoreOptions } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
-import type { StoreToOpen } from './ingest.js';
+import type { StoreToOpen } from './options.js';
 
 /** How long a question waits for a process that writes: deriving a history takes seconds, an ingest minutes. */
 const LOCK_WAIT_MS = 3_000;

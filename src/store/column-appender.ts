@@ -15,8 +15,8 @@ import {
   NULL_U8,
   type TableLayout,
 } from '../model/columns.js';
-import { DuckDBDataChunk, DuckDBEnumType, DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
-import type { TableColumn } from './table-columns.js';
+import { DuckDBEnumType, DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
+import { newChunk, type TableColumn } from './table-columns.js';
 
 export interface ColumnAppender {
   /** Copies the filled rows of `batch`, which may be reused at once. Queries see them after `flush`. */
@@ -53,7 +53,7 @@ export function createColumnAppender(
   appender: DuckDBAppender,
 ): ColumnAppender {
   checkLayout(layout, columns);
-  const chunk = DuckDBDataChunk.create(columns.map((column) => column.type));
+  const chunk = newChunk(columns);
   const targets = layout.columns.map((spec, index): Target => {
     const vector = duckdb.data_chunk_get_vector(chunk.chunk, index);
     const mask = new Uint8Array(VECTOR_ROWS / 8);

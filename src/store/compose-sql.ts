@@ -27,6 +27,48 @@ function composedOf(name: string): Composed {
 /** The text of a query of the program. */
 export const composedQuery = (name: string): string => composedOf(name).text;
 
+/**
+ * The text that answers a query for many rows of parameters, given as a JSON array `$keys` of objects with `each_nth`
+ * and the parameters: the rows of the statements one after the other, each with its `each_nth`. The order is that of
+ * the query, by columns of its answer: it would be lost inside of LATERAL.
+ */
+export function togetherQuery(name: string): string {
+  const { params, columns } = loadQuery(name);
+  const text = composedQuery(name);
+  const bare = blankText(text);
+  const at = lastOutside(bare, /\bORDER BY\s+/g);
+  const [order = '', limit] = at === undefined ? [] : bare.slice(at.end).split(/\sLIMIT\s/);
+  const terms = order.split(',').flatMap((term) => term.trim() || []);
+  const named = (term: string): boolean => columns.some((column) => column.name === /^\w+/.exec(term)?.[0]);
+  if (!terms.every((term) => /^\w+( DESC)?( NULLS (FIRST|LAST))?$/.test(term) && named(term)))
+    throw new Error(`${name}: rows for many keys are ordered by columns of the answer, not by ${terms.join(', ')}`);
+  // Without a LIMIT its order within is of no use.
+  const end = at === undefined || limit !== undefined ? text.length : at.start;
+  let answer = '';
+  let from = 0;
+  for (const { 0: match, 1: param, index } of bare.slice(0, end).matchAll(/\$([A-Za-z_]\w*)/g)) {
+    answer += `${text.slice(from, index)}each_key.${param}`;
+    from = index + match.length;
+  }
+  answer += text.slice(from, end);
+  const fields = [{ name: 'each_nth', type: 'INTEGER' }, ...params].map((field) => `"${field.name}": "${field.type}"`);
+  return `WITH each_key AS (SELECT unnest(from_json($keys, '[{${fields.join(', ')}}]'), recursive := true))
+SELECT each_key.each_nth, answer.* FROM each_key CROSS JOIN LATERAL (\n${answer}\n) AS answer
+ORDER BY ${['each_key.each_nth', ...terms.map((term) => `answer.${term}`)].join(', ')}`;
+}
+
+/** The last match outside of parentheses: in a statement, a clause of its own. */
+function lastOutside(bare: string, pattern: RegExp): { readonly start: number; readonly end: number } | undefined {
+  let depth = 0;
+  let from = 0;
+  let last: { readonly start: number; readonly end: number } | undefined;
+  for (const match of bare.matchAll(pattern)) {
+    for (; from < match.index; from += 1) depth += bare[from] === '(' ? 1 : bare[from] === ')' ? -1 : 0;
+    if (depth === 0) last = { start: match.index, end: match.index + match[0].length };
+  }
+  return last;
+}
+
 /** Whether a query reads a table, perhaps through views. */
 export const readsTable = (name: string, table: string): boolean => composedOf(name).words.has(table);
 

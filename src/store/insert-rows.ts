@@ -3,9 +3,9 @@
  * `column-appender.ts`.
  */
 import type { DuckDBAppender } from '@duckdb/node-api';
-import { DuckDBDataChunk, bindings as duckdb } from './duckdb.js';
+import { bindings as duckdb } from './duckdb.js';
 import { camelCase } from './schema.js';
-import type { TableColumn } from './table-columns.js';
+import { newChunk, type TableColumn } from './table-columns.js';
 import { type CellValue, toDuckDB } from './to-duckdb.js';
 
 const VECTOR_ROWS = duckdb.vector_size();
@@ -29,7 +29,7 @@ export function insertRows(
       for (const key of Object.keys(row)) if (!known.has(key)) throw new Error(`${table} has no column ${key}`);
     }
     // A new chunk each time: strings live in the heap of their chunk, which a reused one would only grow.
-    const chunk = DuckDBDataChunk.create(columns.map((column) => column.type));
+    const chunk = newChunk(columns);
     chunk.setColumns(
       named.map(({ name, type, field }) =>
         part.map((row) => toDuckDB(row[name in row ? name : field], type, `${table}.${name}`)),

@@ -2,8 +2,8 @@
 import type { DuckDBAppender } from '@duckdb/node-api';
 import type { RawColumn } from '../model/parser.js';
 import type { RawType } from '../model/table-source.js';
-import { DuckDBDataChunk, DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
-import type { TableColumn } from './table-columns.js';
+import { DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
+import { newChunk, type TableColumn } from './table-columns.js';
 
 export interface RawAppender {
   /** One column of `values` for each of the table, in its order; undefined: NULL in every row. */
@@ -34,13 +34,12 @@ export function createRawAppender(
 ): RawAppender {
   const sources = new Int32Array(VECTOR_ROWS).fill(sourceId);
   const mask = new Uint8Array(VECTOR_ROWS / 8);
-  const types = columns.map(({ type }) => type);
   return {
     append(values, rows) {
       for (let start = 0; start < rows; start += VECTOR_ROWS) {
         const count = Math.min(VECTOR_ROWS, rows - start);
         // A new chunk each time: strings live in the heap of their chunk, which a reused one would only grow.
-        const holder = DuckDBDataChunk.create(types);
+        const holder = newChunk(columns);
         const vectors = columns.map((_, i) => duckdb.data_chunk_get_vector(holder.chunk, i));
         duckdb.copy_data_to_vector(vectors[0]!, 0, sources.buffer, 0, count * 4);
         for (let i = 1; i < columns.length; i++) fill(vectors[i]!, values[i - 1], start, count, mask);

@@ -4,7 +4,7 @@ import type { TableLayout } from '../model/columns.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
-import { composedQuery, readsTable } from './compose-sql.js';
+import { composedQuery, readsTable, togetherQuery } from './compose-sql.js';
 import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
 import { temporaryTable } from './install-library.js';
@@ -15,7 +15,7 @@ import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asOddData, asStoreError } from './store-errors.js';
-import { readTableColumns, type TableColumn } from './table-columns.js';
+import { readTableColumns, schemaColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { CellValue } from './to-duckdb.js';
 
@@ -106,7 +106,7 @@ export class Store {
     if (!this.inTransaction) throw new Error(`appending to ${layout.table} needs a transaction`);
     this.forget(layout.table);
     const appender = await this.guard(() => this.appenderTo(layout.table));
-    const columns = await this.columnsOf(layout.table);
+    const columns = await this.columnsOf(layout.table, appender);
     const inner = createColumnAppender(layout, columns, appender);
     return { append: (batch) => this.guardSync(() => inner.append(batch)), ...this.track(appender, inner) };
   }
@@ -147,7 +147,7 @@ export class Store {
     if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
     this.forget(table);
     const appender = await this.guard(() => this.parts.connection.createAppender(table));
-    const inner = createTextAppender(table, await this.columnsOf(table), appender);
+    const inner = createTextAppender(table, await this.columnsOf(table, appender), appender);
     const append: TextAppender['append'] = (sourceId, texts) => this.guardSync(() => inner.append(sourceId, texts));
     return { append, ...this.track(appender, inner) };
   }
@@ -174,10 +174,9 @@ export class Store {
     if (rows.length === 0) return;
     this.forget(table);
     await this.guard(async () => {
-      const columns = await this.columnsOf(table);
       const appender = await this.appenderTo(table);
       try {
-        insertRows(table, columns, appender, rows);
+        insertRows(table, await this.columnsOf(table, appender), appender, rows);
       } catch (error) {
         appender.clear();
         throw error;
@@ -213,6 +212,23 @@ export class Store {
     }
   }
 
+  /**
+   * The rows of a query for each of many `keys` (of devices, of ranks), in their order: one statement, however many
+   * there are. A query that ends in ORDER BY names columns of its answer there.
+   */
+  async allOf<Name extends QueryName>(
+    name: Name,
+    keys: readonly QueryArguments<Name>[0][],
+  ): Promise<readonly QueryRow<Name>[][]> {
+    if (keys.length === 1) return [await this.all(name, ...([keys[0]] as unknown as QueryArguments<Name>))];
+    const rowsOf = keys.map((): QueryRow<Name>[] => []);
+    if (keys.length === 0) return rowsOf;
+    const values = { keys: JSON.stringify(keys.map((key, each_nth) => ({ each_nth, ...key }))) };
+    for (const { each_nth: nth, ...row } of await this.answerOf(name, togetherQuery(name), values))
+      rowsOf[nth as number]!.push(row as QueryRow<Name>);
+    return rowsOf;
+  }
+
   /** Changes with every write; undefined inside a transaction, whose writes may be undone. */
   get revision(): number | undefined {
     return this.inTransaction ? undefined : this.writes;
@@ -236,10 +252,19 @@ export class Store {
     this.answers.clear();
   }
 
-  private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
+  private rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
+    return this.answerOf(name, composedQuery(name), values, loadQuery(name).params);
+  }
+
+  private async answerOf(
+    name: QueryName,
+    sql: string,
+    values: SqlParams,
+    declared?: readonly QueryField[],
+  ): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
     try {
-      const result = await this.execute(composedQuery(name), values, query.params);
+      const result = await this.execute(sql, values, declared);
       return await collectRows(result, columnChecks(query, result));
     } catch (error) {
       throw this.mode === 'read' ? asOddData(this.file, name, error) : error;
@@ -515,8 +540,8 @@ export class Store {
     for (const appender of this.appenders) appender.flush();
   }
 
-  private async columnsOf(table: string): Promise<readonly TableColumn[]> {
-    const known = this.tables.get(table);
+  private async columnsOf(table: string, appender: DuckDBAppender): Promise<readonly TableColumn[]> {
+    const known = this.tables.get(table) ?? schemaColumns(table, appender);
     if (known !== undefined) return known;
     const columns = await readTableColumns(this.parts.connection, table);
     this.tables.set(table, columns);

@@ -1,5 +1,7 @@
 /** The columns of a table as the store has them, in order: what appenders must match and small rows are typed by. */
-import type { DuckDBConnection, DuckDBType } from '@duckdb/node-api';
+import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk, DuckDBType } from '@duckdb/node-api';
+import { bindings as duckdb, DuckDBDataChunk as NewChunk } from './duckdb.js';
+import { schemaTables } from './load-queries.js';
 
 export interface TableColumn {
   readonly name: string;
@@ -22,4 +24,31 @@ export async function readTableColumns(
   } finally {
     prepared.destroySync();
   }
+}
+
+/** Of tables of the schema, which every store has as this build makes them. */
+const OF_SCHEMA = new Map<string, readonly TableColumn[]>();
+
+/** The columns of the table of an appender, if it is one of the schema: nothing is asked of the store. */
+export function schemaColumns(table: string, appender: DuckDBAppender): readonly TableColumn[] | undefined {
+  const known = OF_SCHEMA.get(table);
+  if (known !== undefined) return known;
+  const names = schemaTables().find(({ name }) => name === table)?.columns;
+  if (names === undefined || names.length !== appender.columnCount) return undefined;
+  const columns = names.map(({ name }, index) => ({ name, type: appender.columnType(index) }));
+  OF_SCHEMA.set(table, columns);
+  return columns;
+}
+
+/** The library's form of types, which takes as long to make as to fill a small chunk. */
+const LOGICAL = new WeakMap<readonly TableColumn[], Parameters<typeof duckdb.create_data_chunk>[0]>();
+
+/** An empty chunk of rows of a table. */
+export function newChunk(columns: readonly TableColumn[]): DuckDBDataChunk {
+  let types = LOGICAL.get(columns);
+  if (types === undefined) {
+    types = columns.map(({ type }) => type.toLogicalType().logical_type);
+    LOGICAL.set(columns, types);
+  }
+  return new NewChunk(duckdb.create_data_chunk(types));
 }

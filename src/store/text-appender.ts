@@ -1,8 +1,8 @@
 /** The fast path for texts: row records cost a microsecond a value, and a capture names half a million ranges. */
 import type { DuckDBAppender } from '@duckdb/node-api';
 import type { PackedTexts } from '../model/packed-texts.js';
-import { DuckDBDataChunk, DuckDBTypeId, bindings as duckdb } from './duckdb.js';
-import type { TableColumn } from './table-columns.js';
+import { DuckDBTypeId, bindings as duckdb } from './duckdb.js';
+import { newChunk, type TableColumn } from './table-columns.js';
 
 export interface TextAppender {
   append(sourceId: number, texts: PackedTexts): void;
@@ -25,7 +25,7 @@ export function createTextAppender(
   if (types.join() !== [DuckDBTypeId.INTEGER, DuckDBTypeId.BIGINT, DuckDBTypeId.VARCHAR].join())
     throw new Error(`${table} is not a table of numbered texts`);
   // Used again, and emptied each time: the memory of its strings is not the garbage collector's to see.
-  const holder = DuckDBDataChunk.create(columns.map(({ type }) => type));
+  const holder = newChunk(columns);
   const { chunk } = holder;
   return {
     append(sourceId, { ids: numbers, ends, bytes }) {

@@ -5,6 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { detect } from '../../src/ingest/discover/detect.js';
 import { HEAD_BYTES, hashFile, openByteSource } from '../../src/ingest/read/byte-source.js';
+import { WHOLE_BYTES } from '../../src/ingest/read/file-digest.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { noise, put, read, readAll, sha256 } from './read-source.js';
@@ -83,9 +84,8 @@ describe('identity', () => {
     for (const onDisk of [content, gzipSync(content), gzipSync(Buffer.alloc(40 * MIB))]) {
       const opened = await openByteSource(put(onDisk), { chunkBytes: 10_000 });
       await opened.source.read(new Uint8Array(100), 0);
-      expect(() => opened.sha256()).toThrow(/before finish/);
-      expect(await opened.finish()).toBe(sha256(onDisk));
-      expect(opened.sha256()).toBe(sha256(onDisk));
+      expect(await opened.finish()).toEqual({ of: 'whole', hex: sha256(onDisk) });
+      expect(await opened.finish()).toEqual({ of: 'whole', hex: sha256(onDisk) });
       await expect(opened.source.read(new Uint8Array(1), 0)).rejects.toThrow(/after finish/);
       await opened.close();
     }
@@ -98,8 +98,8 @@ describe('identity', () => {
 
   it('can be asked for alone', async () => {
     const content = noise(700_000);
-    expect(await hashFile(put(content), { chunkBytes: 65536 })).toBe(sha256(content));
-    expect(await hashFile(put(Buffer.alloc(0)))).toBe(sha256(Buffer.alloc(0)));
+    expect(await hashFile(put(content), { chunkBytes: 65536 })).toEqual({ of: 'whole', hex: sha256(content) });
+    expect(await hashFile(put(Buffer.alloc(0)))).toEqual({ of: 'whole', hex: sha256(Buffer.alloc(0)) });
   });
 });
 
@@ -190,8 +190,8 @@ it('may be closed at any moment, and twice', async () => {
   }
 });
 
-describe('a file large enough for a second core to hash', () => {
-  const content = Buffer.concat([noise(3 * MIB), Buffer.alloc(62 * MIB), noise(MIB)]);
+describe('a file of which a sample is hashed', () => {
+  const content = Buffer.concat([noise(3 * MIB), Buffer.alloc(WHOLE_BYTES), noise(MIB)]);
 
   /** Opened, after so many reads of 4 MiB or at its end. */
   async function openedAfter(path: string, reads: number) {
@@ -201,19 +201,34 @@ describe('a file large enough for a second core to hash', () => {
     return opened;
   }
 
-  it('has the same hash whether it was read to the end, in part, or not at all', async () => {
+  it('has the same digest whether it was read to the end, in part, or not at all', async () => {
     const path = put(content);
+    const digest = await hashFile(path);
+    expect(digest.of).toBe('sample');
     for (const reads of [1000, 3, 0]) {
       const opened = await openedAfter(path, reads);
-      expect(await opened.finish()).toBe(sha256(content));
+      expect(await opened.finish()).toEqual(digest);
       await opened.close();
     }
-    expect(await hashFile(path)).toBe(sha256(content));
   });
 
-  it('may be closed while the thread is hashing', async () => {
-    const opened = await openedAfter(put(content), 3);
-    await opened.close();
+  it('begins one byte above those that are hashed whole', async () => {
+    for (const [bytes, of] of [
+      [WHOLE_BYTES, 'whole'],
+      [WHOLE_BYTES + 1, 'sample'],
+    ] as const)
+      expect((await hashFile(put(Buffer.alloc(bytes)))).of).toBe(of);
+  });
+
+  it('has another digest if its size, its first or its last byte is another', async () => {
+    const digests = new Set([(await hashFile(put(content))).hex]);
+    for (const at of [0, content.length - 1]) {
+      const changed = Buffer.from(content);
+      changed[at]! ^= 1;
+      digests.add((await hashFile(put(changed))).hex);
+    }
+    digests.add((await hashFile(put(Buffer.concat([content, Buffer.alloc(1)])))).hex);
+    expect(digests.size).toBe(4);
   });
 
   it('is found changed if it shrinks meanwhile', async () => {

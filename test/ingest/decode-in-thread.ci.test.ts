@@ -25,13 +25,13 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let inThread: typeof InThread;
 const directory = temporaryDirectory();
-let thread: InThread.DecodeThread;
+let thread: InThread.DecodeThreads;
 beforeAll(async () => {
   const file = join(sharedBuild(), 'src', 'ingest', 'read', 'decode-in-thread.js');
   inThread = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as typeof InThread;
 });
 beforeEach(() => {
-  thread = new inThread.DecodeThread();
+  thread = new inThread.DecodeThreads();
 });
 afterEach(() => thread.close());
 
@@ -81,13 +81,14 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
       textRow: () => undefined,
       attempt: sink.attempt,
       snapshot: async (dictionary, stackKeys) => {
-        const rows = await sink.snapshot(dictionary);
+        const rows = await sink.snapshot(dictionary, { buffer: new ArrayBuffer(0) });
         keys = () => Array.from({ length: dictionary.stackCount }, (_, id) => stackKeys.stackKey(id));
         return {
           ...rows,
           parsed: () => undefined,
           blockLives: keep,
           segmentLives: keep,
+          entries: keep,
           buckets: keep,
           end: (summary, given) => {
             derivation = given;
@@ -127,13 +128,13 @@ function comparable(decoded: Decoded & Extra): unknown {
 }
 
 it.each(files)('sends the rows of %s', async (path) => {
-  let sha256 = '';
+  let digest: unknown;
   const sent = await collect(async (sink) => {
-    ({ sha256 } = await thread.start(job(path)).run(sink, {}));
+    ({ digest } = await thread.start(job(path)).run(sink, {}));
   });
   expect(comparable(sent)).toEqual(comparable(await inPlace(path)));
   const opened = await openByteSource(path);
-  expect(sha256).toBe(await opened.finish());
+  expect(digest).toEqual(await opened.finish());
   await opened.close();
 });
 
@@ -217,7 +218,7 @@ describe('a file that takes too much', () => {
 
   it('has failed when it exhausts the heap of its thread, and the files behind it are decoded', async () => {
     const limits = { heapMib: 24, silentMs: 60_000 };
-    const limited = new inThread.DecodeThread({ bulk: limits, guarded: limits });
+    const limited = new inThread.DecodeThreads({ limits: { bulk: limits, guarded: limits } });
     try {
       const [bad, fine] = [large(), good()];
       const started = [bad, fine].map((file) => limited.start(file, 'guarded'));
@@ -241,18 +242,21 @@ describe('a file that takes too much', () => {
       `import { parentPort } from 'node:worker_threads';
 parentPort.on('message', ({ name }) => {
   if (name === 'endless.yaml') for (;;);
-  parentPort.postMessage({ type: 'done', summary: { rank: null, rankOrigin: null }, sha256: name });
+  parentPort.postMessage({ type: 'done', summary: { rank: null, rankOrigin: null }, digest: name });
 });
 `,
     );
     const limits = { heapMib: 256, silentMs: 3000 };
-    const limited = new inThread.DecodeThread({ bulk: limits, guarded: limits }, pathToFileURL(program));
+    const limited = new inThread.DecodeThreads({
+      limits: { bulk: limits, guarded: limits },
+      program: pathToFileURL(program),
+    });
     try {
       const fine = good();
       const [endless, next] = [config('endless.yaml', 'num_layers: 4\n'), fine].map((file) => limited.start(file));
       await expect(endless!.run(kept, {})).rejects.toMatchObject({ code: 'MBF2012' });
-      expect((await next!.run(kept, {})).sha256).toBe('good.yaml');
-      expect((await limited.start(fine).run(kept, {})).sha256).toBe('good.yaml');
+      expect((await next!.run(kept, {})).digest).toBe('good.yaml');
+      expect((await limited.start(fine).run(kept, {})).digest).toBe('good.yaml');
     } finally {
       await limited.close();
     }

@@ -42,7 +42,7 @@ export async function read(content: Uint8Array, options: ByteSourceOptions = {},
       () => undefined,
       (reason: unknown) => reason,
     );
-    const digest = await opened.finish();
+    const { hex: digest } = await opened.finish();
     return { head, bytes: Buffer.concat(parts), error, digest, compression: opened.compression, notes: opened.notes() };
   } finally {
     await opened.close();

@@ -1,20 +1,21 @@
 /** Lines are quoted from a file only while it is the one that was read. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { hashFile } from '../../src/ingest/read/byte-source.js';
+import { knownBytes, WHOLE_BYTES } from '../../src/ingest/read/file-digest.js';
 import { type ReadFile, sourceLines } from '../../src/ingest/read/source-lines.js';
 import { scratchDirectory } from '../store/scratch.js';
+
+const UNKNOWN = { sha256: null, sample_sha256: null, modified_us: null };
 
 function written(bytes: string | Uint8Array, name = 'train.log'): ReadFile {
   const path = join(scratchDirectory(), name);
   writeFileSync(path, bytes);
-  return {
-    path,
-    fileBytes: statSync(path).size,
-    sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
-  };
+  const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
+  return { ...UNKNOWN, path, file_bytes: statSync(path).size, sha256 };
 }
 
 describe('lines of a source', () => {
@@ -53,11 +54,23 @@ describe('lines of a source', () => {
     expect((await sourceLines(file, 1, 2)).status).toBe('gone');
     const directory = scratchDirectory();
     expect(
-      (await sourceLines({ path: directory, fileBytes: statSync(directory).size, sha256: null }, 1, 2)).status,
+      (await sourceLines({ ...UNKNOWN, path: directory, file_bytes: statSync(directory).size }, 1, 2)).status,
     ).toBe('unreadable');
   });
 
   it('note it if only the size was compared', async () => {
     expect((await sourceLines({ ...written(text), sha256: null }, 1, 1)).status).toBe('same_size');
+  });
+
+  it('of a large file are those of a sample and a time of change', async () => {
+    const { path, file_bytes } = written(Buffer.concat([Buffer.from('one\n'), Buffer.alloc(WHOLE_BYTES)]));
+    const file = { path, file_bytes, ...knownBytes(await hashFile(path), statSync(path).mtimeMs) };
+    expect((await sourceLines(file, 1, 1)).status).toBe('same');
+    utimesSync(path, 1, 1);
+    expect((await sourceLines(file, 1, 1)).status).toBe('same_size');
+    const bytes = readFileSync(path);
+    bytes[0]! ^= 1;
+    writeFileSync(path, bytes);
+    expect((await sourceLines(file, 1, 1)).status).toBe('changed');
   });
 });

@@ -34,14 +34,24 @@ const FENCED =
 export interface DetectOptions {
   /** The user named this very file, so that not being able to read it is a failure whatever it is. */
   readonly isNamed?: boolean;
+  /** Only the claim that wins is wanted: parsers behind one that is sure are not asked. */
+  readonly isBrief?: boolean;
 }
+
+/** The highest score. */
+const SURE = 1;
 
 /**
  * Files known to be something else are settled first; then the highest claim of at least {@link MIN_SCORE} wins, and
  * the order of `parsers` breaks ties.
  */
 export function detect(parsers: readonly ParserSpec[], head: Head, options: DetectOptions = {}): Detection {
-  const claims = parsers.map((parser): Claim => ({ parser, ...parser.sniff(head) }));
+  const claims: Claim[] = [];
+  for (const parser of parsers) {
+    const claim = { parser, ...parser.sniff(head) };
+    claims.push(claim);
+    if (options.isBrief === true && claim.score >= SURE) break;
+  }
   claims.sort((a, b) => b.score - a.score); // stable: equal scores keep the registry's order
 
   const wrong = recogniseWrong(head);

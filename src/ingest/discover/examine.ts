@@ -7,15 +7,16 @@ import { MbfError } from '../../model/errors.js';
 import type { ParseContext, ParserSpec } from '../../model/parser.js';
 import type { DerivedSink } from '../derive/derive-snapshot.js';
 import { type OpenedSource, openByteSource } from '../read/byte-source.js';
-import { type DecodeThread, threadFor } from '../read/decode-in-thread.js';
+import { type DecodeThreads, type Decoding, threadFor } from '../read/decode-in-thread.js';
 import { type DecodedSource, decodeSource } from '../read/decode-source.js';
+import { type DecodedFile, keepDecoded } from '../read/receive-rows.js';
 import { type Claim, detectSource } from './detect.js';
 import type { Candidate } from './discover.js';
 import { decodeFolder } from './table-folder.js';
 
 interface Common {
   readonly candidate: Candidate;
-  /** The assessment of each parser; undefined if nothing could be read. */
+  /** The assessment of each parser that was asked; undefined if nothing could be read. */
   readonly claims: readonly Claim[] | undefined;
   /** Must be called; may be called twice. */
   close(): Promise<void>;
@@ -29,6 +30,8 @@ export interface Recognised extends Common {
   readonly opened: OpenedSource | undefined;
   /** See {@link decodeSource}. To be called once, and for one file after the other in the order they were examined. */
   decode(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
+  /** In place of {@link decode}: see {@link Decoding.keep}. */
+  keep(context: Pick<ParseContext, 'progress'>): Promise<DecodedFile | undefined>;
 }
 
 /** A file to report and not to read: broken, unreadable, or of another kind. */
@@ -42,12 +45,19 @@ export interface Unusable extends Common {
 
 export type Examined = Recognised | Unusable;
 
+interface ExamineOptions extends Pick<ParseContext, 'allTables'> {
+  /** The assessments of all parsers are wanted. */
+  readonly explain?: boolean | undefined;
+  /** Of all files of its run. */
+  readonly runBytes?: number | undefined;
+}
+
 /** @throws only errors that are not faults of the file. */
 export async function examine(
   candidate: Candidate,
   parsers: readonly ParserSpec[],
-  thread: DecodeThread,
-  options: Pick<ParseContext, 'allTables'> = {},
+  thread: DecodeThreads,
+  { explain, runBytes, ...options }: ExamineOptions = {},
 ): Promise<Examined> {
   const { path, isNamed } = candidate;
   if (candidate.files !== undefined) return examineFolder(candidate, candidate.files, parsers, options);
@@ -60,17 +70,18 @@ export async function examine(
   }
   const common = { candidate, opened, claims: undefined, close: () => opened.close() };
   try {
-    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), { isNamed });
+    const asked = { isNamed, isBrief: explain !== true };
+    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), asked);
     if (detection.status !== 'recognised') return { ...common, ...detection };
     const { parser, claims } = detection;
     const name = basename(path);
     const { sizeBytes, mtimeMs } = opened;
-    const kind = threadFor(parser, sizeBytes, opened.compression !== 'none');
+    const kind = threadFor(parser, sizeBytes, opened.compression !== 'none', runBytes);
     const job = { path, parser: parser.id, name, sizeBytes, mtimeMs, ...options };
     const decoding = kind === undefined ? undefined : thread.start(job, kind);
     const decode: Recognised['decode'] = (sink, context) =>
       decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, ...options, name });
-    return { ...common, status: 'recognised', parser, claims, decode };
+    return { ...common, status: 'recognised', parser, claims, decode, keep: keeping(decode, decoding) };
   } catch (error) {
     if (error instanceof MbfError) {
       // As with other forms that this version does not read: not a fault of the file, and whether it is one of ours is
@@ -92,7 +103,8 @@ export async function formatOf(
 ): Promise<string | undefined> {
   const opened = await openByteSource(path);
   try {
-    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), { isNamed });
+    const asked = { isNamed, isBrief: true };
+    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), asked);
     if (detection.status === 'failed') throw detection.error;
     return detection.status === 'recognised' ? detection.parser.id : undefined;
   } finally {
@@ -123,7 +135,11 @@ function examineFolder(
   ];
   const decode: Recognised['decode'] = (sink, context) =>
     decodeFolder(path, files, parser, sink, { ...context, ...options, name: basename(path) });
-  return { ...common, status: 'recognised', parser, claims, decode };
+  return { ...common, status: 'recognised', parser, claims, decode, keep: keeping(decode) };
+}
+
+function keeping(decode: Recognised['decode'], decoding?: Decoding): Recognised['keep'] {
+  return (context) => decoding?.keep(context) ?? keepDecoded((sink) => decode(sink, context));
 }
 
 function withoutCompression(name: string): string {

@@ -5,6 +5,7 @@ import type { ParseContext, ParserSpec } from '../../model/parser.js';
 import { type DerivedSink, deriving } from '../derive/derive-snapshot.js';
 import { hashFile } from '../read/byte-source.js';
 import type { DecodedSource } from '../read/decode-source.js';
+import { type FileDigest, wholeDigest } from '../read/file-digest.js';
 import { exportCommand } from './known-wrong.js';
 
 export interface TableFolder {
@@ -53,15 +54,20 @@ export async function decodeFolder(
     const derived = deriving(sink);
     const summary = await parser.parseTables!(tables, derived, context);
     derived.end();
-    return { summary, sha256: await hashFolder(directory, files) };
+    return { summary, digest: await hashFolder(directory, files) };
   } finally {
     tables.close();
   }
 }
 
-/** The sha256 of the names and hashes of the files, lower-case hex. */
-export async function hashFolder(directory: string, files: readonly string[]): Promise<string> {
+/** Of the names and digests of the files. */
+export async function hashFolder(directory: string, files: readonly string[]): Promise<FileDigest> {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file}\0${await hashFile(join(directory, file))}\n`);
-  return hash.digest('hex');
+  let isWhole = true;
+  for (const file of files) {
+    const { of, hex } = await hashFile(join(directory, file));
+    isWhole &&= of === 'whole';
+    hash.update(`${file}\0${hex}\n`);
+  }
+  return { ...wholeDigest(hash), of: isWhole ? 'whole' : 'sample' };
 }

@@ -12,6 +12,7 @@ import { gunzipChunks } from './compression/gunzip-chunks.js';
 import type { Chunks } from './compression/inflation.js';
 import { zstdChunks } from './compression/zstd-chunks.js';
 import { isZstd } from './compression/zstd-frames.js';
+import type { FileDigest } from './file-digest.js';
 import { type OpenedRandomAccess, openRandomAccess, unpackForRandomAccess } from './random-access.js';
 import { openRawFile, type RawFile } from './raw-file.js';
 
@@ -48,17 +49,14 @@ export interface OpenedSource {
    */
   head(bytes?: number): Promise<Uint8Array>;
   /**
-   * Reads and hashes what the parser left unread (without inflating it), and makes sure that the file is still the one
-   * that was opened. Nothing can be read afterwards.
+   * Reads what the digest of the bytes on disk needs of what the parser left unread, and makes sure that the file is
+   * still the one that was opened. Nothing can be read afterwards.
    *
-   * @returns the sha256 of the bytes on disk, lower-case hex.
    * @throws {MbfError} MBF2009 if size or modification time changed since opening, MBF2007 on I/O errors.
    */
-  finish(): Promise<string>;
+  finish(): Promise<FileDigest>;
   /** What the reader of the rows should know of the bytes read so far. */
   notes(): Note[];
-  /** The result of {@link finish}. Throws a plain Error before it: half a hash must not identify a file. */
-  sha256(): string;
   close(): Promise<void>;
 }
 
@@ -94,11 +92,11 @@ function isGzip(first: Uint8Array): boolean {
 }
 
 /**
- * The sha256 of a file's bytes on disk, lower-case hex, reading it once.
+ * The digest of a file's bytes on disk.
  *
  * @throws {MbfError} as {@link openByteSource} and {@link OpenedSource.finish}.
  */
-export async function hashFile(path: string, options: Pick<ByteSourceOptions, 'chunkBytes'> = {}): Promise<string> {
+export async function hashFile(path: string, options: Pick<ByteSourceOptions, 'chunkBytes'> = {}): Promise<FileDigest> {
   const raw = await openRawFile(path, options.chunkBytes ?? DEFAULT_CHUNK_BYTES);
   try {
     return await raw.finish();
@@ -115,14 +113,13 @@ function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compr
   let headBytes = 0;
   /** An error met while peeking, owed to the reader once it has had the bytes before it. */
   let owed: unknown;
-  let digest: string | undefined;
+  let digest: FileDigest | undefined;
   let isDone = false;
   let random: OpenedRandomAccess | undefined;
 
   async function randomAccess(): Promise<OpenedRandomAccess> {
     if (random !== undefined) return random;
     if (compression === 'none') {
-      raw.hashAhead();
       random = openRandomAccess(path);
       return random;
     }
@@ -202,10 +199,6 @@ function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compr
       return digest;
     },
     notes: () => chunks.notes?.() ?? [],
-    sha256() {
-      if (digest === undefined) throw new Error('sha256 before finish');
-      return digest;
-    },
     async close() {
       isDone = true;
       random?.close();

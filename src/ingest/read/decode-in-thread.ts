@@ -1,7 +1,7 @@
 /**
  * Decodes files on a second core while this one writes: decoding and appending take about the same time, so a long file
- * is done in little more than half of it, and of many files each is decoded while the one before it is committed. One
- * thread serves a whole ingest: starting it and compiling its code takes as long as decoding 100,000 entries.
+ * is done in little more than half of it, and of many files several are decoded while those before them are written.
+ * The threads serve a whole ingest: starting one and compiling its code takes as long as decoding 100,000 entries.
  *
  * It also keeps a file from taking the whole ingest with it. A thread that runs out of memory, or that sends nothing
  * for too long, is ended: its file has failed, and a new thread reads those after it. Formats that are read into a tree
@@ -9,26 +9,22 @@
  */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import { ColumnBatch } from '../../model/columns.js';
-import { type ErrorCode, MbfError } from '../../model/errors.js';
-import { getOrAdd } from '../../model/group-by.js';
+import type { ErrorCode } from '../../model/errors.js';
 import type { ParseContext, ParserSpec } from '../../model/parser.js';
 import { KIB, MIB } from '../../model/units.js';
-import type { DerivedSink, DerivedSnapshotSink } from '../derive/derive-snapshot.js';
-import {
-  BUFFER_BYTES,
-  type DecoderJob,
-  type DecoderLink,
-  type FromDecoder,
-  layoutOf,
-  ReceivedDictionary,
-  type Sinks,
-  TAKEN,
-} from './decode-protocol.js';
+import type { DerivedSink } from '../derive/derive-snapshot.js';
+import { BUFFER_BYTES, type DecoderJob, type DecoderLink, type FromDecoder, TAKEN } from './decode-protocol.js';
 import type { DecodedSource } from './decode-source.js';
+import { type DecodedFile, isEnd, keepReceived, type Messages, receive } from './receive-rows.js';
 
-/** On disk. Below this a file is decoded before the thread has started. */
-export const THREAD_FROM_BYTES = MIB;
+/**
+ * Of all files of a run, on disk. Below, starting a thread and compiling its code takes a quarter of the time of the
+ * whole ingest. Compressed ones have about eight times their size.
+ */
+export const THREAD_FROM_BYTES = 8 * MIB;
+const COMPRESSED_FROM_BYTES = MIB;
+/** Of one file: below, handing it over takes as long as decoding it. */
+const FILE_FROM_BYTES = 64 * KIB;
 /** Of a format that is read into a tree. Up to here any text takes less than 200 MB and a second. */
 export const GUARDED_FROM_BYTES = 128 * KIB;
 
@@ -55,117 +51,87 @@ export const THREAD_LIMITS: Readonly<Record<ThreadKind, ThreadLimits>> = {
 };
 
 /**
- * The thread for a file; undefined if it is decoded in this one. TypeScript sources, as under test, cannot start a
- * thread of their own kind.
+ * The thread for a file of a run; undefined if it is decoded in this one. TypeScript sources, as under test, cannot
+ * start a thread of their own kind.
  */
 export function threadFor(
   parser: Pick<ParserSpec, 'buildsTree'>,
   sizeBytes: number,
   isCompressed: boolean,
+  runBytes: number = sizeBytes,
 ): ThreadKind | undefined {
   if (import.meta.url.endsWith('.ts')) return undefined;
   // What is compressed may be a thousand times as large.
   if (parser.buildsTree === true && (isCompressed || sizeBytes >= GUARDED_FROM_BYTES)) return 'guarded';
-  return sizeBytes >= THREAD_FROM_BYTES && availableParallelism() > 1 ? 'bulk' : undefined;
+  const isWorthIt = isCompressed ? sizeBytes >= COMPRESSED_FROM_BYTES : runBytes >= THREAD_FROM_BYTES;
+  return isWorthIt && sizeBytes >= FILE_FROM_BYTES && availableParallelism() > 1 ? 'bulk' : undefined;
 }
+
+/** One core writes. */
+const bulkThreads = (): number => Math.max(1, availableParallelism() - 1);
 
 /** A file that is decoded or waits to be, up to a few batches ahead of the consumer of its rows. */
 export interface Decoding {
   /**
    * As `decodeSource` in this thread: the same calls to `sink` in the same order, the same errors. To be called once,
-   * and in the order of {@link DecodeThread.start}.
+   * and in the order of {@link DecodeThreads.start}.
    */
   run(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
+  /** In place of {@link run}: all of a small file first; undefined if it turns out to be large. */
+  keep(context: Pick<ParseContext, 'progress'>): Promise<DecodedFile | undefined>;
 }
 
-/** One thread of each kind, started with its first file. Close it whatever happens, or the process does not end. */
-export class DecodeThread {
-  private readonly links = new Map<ThreadKind, ThreadLink>();
+interface DecodeThreadsOptions {
+  readonly limits?: Readonly<Record<ThreadKind, ThreadLimits>>;
+  /** What a thread runs. */
+  readonly program?: URL;
+  /** Threads for bulky files. */
+  readonly bulk?: number | undefined;
+}
+
+/**
+ * A thread of each kind and, of several bulky files, one for each core but that of the writer, started with their first
+ * files. Close them whatever happens, or the process does not end.
+ */
+export class DecodeThreads {
+  private readonly links: Readonly<Record<ThreadKind, ThreadLink[]>> = { bulk: [], guarded: [] };
   private readonly limits: Readonly<Record<ThreadKind, ThreadLimits>>;
-
   private readonly program: URL;
+  /** At most, of bulky files. */
+  readonly bulk: number;
 
-  /** `program`: what the thread runs. */
-  constructor(limits: Readonly<Record<ThreadKind, ThreadLimits>> = THREAD_LIMITS, program: URL = THREAD) {
+  constructor({ limits = THREAD_LIMITS, program = THREAD, bulk = bulkThreads() }: DecodeThreadsOptions = {}) {
     this.limits = limits;
     this.program = program;
+    this.bulk = bulk;
   }
 
   start(job: DecoderJob, kind: ThreadKind = 'bulk'): Decoding {
-    const link = getOrAdd(this.links, kind, () => new ThreadLink(this.limits[kind], this.program));
+    const link = this.linkFor(kind);
     link.post(job);
-    return { run: (sink, context) => receive(link, sink, context) };
+    return { run: (sink, context) => receive(link, sink, context), keep: (context) => keepReceived(link, context) };
+  }
+
+  /** The one with the fewest files to decode. */
+  private linkFor(kind: ThreadKind): ThreadLink {
+    const links = this.links[kind];
+    const least = links.reduce<ThreadLink | undefined>(
+      (best, link) => (best === undefined || link.waiting < best.waiting ? link : best),
+      undefined,
+    );
+    if (least !== undefined && (least.waiting === 0 || links.length >= (kind === 'bulk' ? this.bulk : 1))) return least;
+    const added = new ThreadLink(this.limits[kind], this.program);
+    links.push(added);
+    return added;
   }
 
   async close(): Promise<void> {
-    for (const link of this.links.values()) await link.close();
-    this.links.clear();
-  }
-}
-
-async function receive(
-  link: ThreadLink,
-  sink: DerivedSink,
-  context: Pick<ParseContext, 'progress'>,
-): Promise<DecodedSource> {
-  let snapshot: DerivedSnapshotSink | undefined;
-  const dictionary = new ReceivedDictionary();
-  let hasEnded = false;
-  const called = (name: keyof Sinks) => ({ source: sink, snapshot, nsys: sink.nsys })[name];
-  try {
-    for (;;) {
-      const message = await link.next();
-      switch (message.type) {
-        case 'snapshot':
-          snapshot = await sink.snapshot(dictionary, dictionary);
-          break;
-        case 'call': {
-          const methods = called(message.sink) as Readonly<Record<string, (...args: unknown[]) => unknown>> | undefined;
-          const pending = methods?.[message.method]?.(...message.args);
-          if (pending instanceof Promise) await pending;
-          break;
-        }
-        case 'rows': {
-          const { of, rows, buffer } = message;
-          const batch = new ColumnBatch(layoutOf(of), rows, buffer);
-          batch.rows = rows;
-          if (of.sink === 'nsys') sink.nsys?.rows(of.kind, batch);
-          else if (of.sink === 'source') sink.textRows(of.kind, batch, of.newTexts);
-          else {
-            dictionary.add(of.dictionary);
-            snapshot?.[of.kind](batch);
-          }
-          link.giveBack(buffer);
-          break;
-        }
-        case 'snapshot_end':
-          dictionary.add(message.dictionary);
-          snapshot?.end(message.summary, message.derivation);
-          break;
-        case 'progress':
-          context.progress?.(message.bytes);
-          break;
-        case 'done':
-          hasEnded = true;
-          return { summary: message.summary, sha256: message.sha256 };
-        case 'failed':
-          hasEnded = true;
-          throw new MbfError(message.code, message.fact, message.place);
-        case 'bug': {
-          hasEnded = true;
-          const bug = new Error(message.message);
-          bug.stack = message.stack;
-          throw bug;
-        }
-      }
-    }
-  } finally {
-    if (!hasEnded) await link.skipFile();
+    await Promise.all(Object.values(this.links).flatMap((links) => links.splice(0).map((link) => link.close())));
   }
 }
 
 /** A running thread, the messages that came from it, and the files it has yet to decode. */
-class ThreadLink {
+class ThreadLink implements Messages {
   private readonly limits: ThreadLimits;
   /** Files that were posted and have not ended, the one that is being decoded first. */
   private readonly jobs: DecoderJob[] = [];
@@ -177,6 +143,10 @@ class ThreadLink {
     this.program = program;
   }
 
+  get waiting(): number {
+    return this.jobs.length;
+  }
+
   post(job: DecoderJob): void {
     this.jobs.push(job);
     this.running ??= this.started([]);
@@ -186,7 +156,7 @@ class ThreadLink {
   /** The next message. The end of a thread is that of its file, after the messages before it. */
   async next(): Promise<FromDecoder> {
     const message = await this.received();
-    if (message.type === 'done' || message.type === 'failed' || message.type === 'bug') this.jobs.shift();
+    if (isEnd(message)) this.jobs.shift();
     return message;
   }
 
@@ -261,11 +231,10 @@ class ThreadLink {
     count(running, TAKEN.buffers);
   }
 
-  /** Discards the remaining batches of a file whose rows are not needed: those of the next file follow them. */
   async skipFile(): Promise<void> {
     for (;;) {
       const message = await this.next();
-      if (message.type === 'done' || message.type === 'failed' || message.type === 'bug') return;
+      if (isEnd(message)) return;
       if (message.type === 'rows') this.giveBack(message.buffer);
     }
   }

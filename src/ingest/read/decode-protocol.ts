@@ -10,10 +10,10 @@ import { BATCH_ROWS } from '../../model/tables.js';
 import type { DerivedSink, DerivedSnapshotSink, SnapshotDerivation } from '../derive/derive-snapshot.js';
 import { TEXT_LAYOUTS, type TextKind } from '../derive/derive-text.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
+import type { FileDigest } from './file-digest.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
-  events: LAYOUTS.event,
   segments: LAYOUTS.segment,
   blocks: LAYOUTS.block,
   annotations: LAYOUTS.annotation,
@@ -21,6 +21,7 @@ export const TRAVELLING = {
   hostSegments: LAYOUTS.host_segment,
   blockLives: LAYOUTS.block_life,
   segmentLives: LAYOUTS.segment_life,
+  entries: LAYOUTS.trace_entry,
   buckets: LAYOUTS.derived_bucket,
 } as const satisfies Record<string, TableLayout>;
 export type RowKind = keyof typeof TRAVELLING;
@@ -82,7 +83,7 @@ export type FromDecoder =
       readonly derivation: SnapshotDerivation;
       readonly dictionary: DictionaryDelta;
     }
-  | { readonly type: 'done'; readonly summary: ParseSummary; readonly sha256: string }
+  | { readonly type: 'done'; readonly summary: ParseSummary; readonly digest: FileDigest }
   | { readonly type: 'failed'; readonly code: ErrorCode; readonly fact: string; readonly place: ErrorPlace }
   | { readonly type: 'bug'; readonly message: string; readonly stack: string };
 

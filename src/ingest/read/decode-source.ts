@@ -3,11 +3,11 @@ import { MbfError } from '../../model/errors.js';
 import type { ParseContext, ParserSpec, ParseSummary } from '../../model/parser.js';
 import { type DerivedSink, deriving } from '../derive/derive-snapshot.js';
 import type { OpenedSource } from './byte-source.js';
+import type { FileDigest } from './file-digest.js';
 
 export interface DecodedSource {
   readonly summary: ParseSummary;
-  /** Of the bytes on disk, lower-case hex. */
-  readonly sha256: string;
+  readonly digest: FileDigest;
 }
 
 /** @throws {MbfError} of the parser, or of reading; without `file`. */
@@ -25,5 +25,5 @@ export async function decodeSource(
   });
   derived.end();
   for (const note of opened.notes()) sink.note(note);
-  return { summary, sha256: await opened.finish() };
+  return { summary, digest: await opened.finish() };
 }

@@ -4,28 +4,20 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { PARSERS } from '../../../parsers/index.js';
-import { batchBytes, ColumnBatch } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
-import type { Dictionary } from '../../model/parser.js';
-import type { DerivedSink, DerivedSnapshotSink } from '../derive/derive-snapshot.js';
 import { openByteSource } from './byte-source.js';
-import type { StackKeys } from './content-keys.js';
 import {
   BUFFER_BYTES,
   type DecoderJob,
   type DecoderLink,
-  DictionaryCursor,
   type FromDecoder,
-  layoutOf,
   MAX_BUFFERS,
   MAX_MESSAGES,
-  type RowKind,
-  type RowsOf,
-  type Sinks,
   SMALL_BATCH_BYTES,
   TAKEN,
 } from './decode-protocol.js';
 import { decodeSource } from './decode-source.js';
+import { failed, sendingSink } from './sending-sink.js';
 
 const link = workerData as DecoderLink;
 const port = parentPort!;
@@ -67,70 +59,9 @@ function takeBuffer(): ArrayBuffer {
   }
 }
 
-function sendRows(of: RowsOf, batch: ColumnBatch): void {
-  const layout = layoutOf(of);
-  const bytes = batchBytes(layout, batch.rows);
-  const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
-  new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
-  send({ type: 'rows', rows: batch.rows, buffer, of }, [buffer]);
-}
-
-type ArgumentsOf<Method> = Method extends (...args: infer Arguments) => unknown ? Arguments : never;
-
-/** A method of a sink of the other thread. */
-function remote<Sink extends keyof Sinks, Method extends keyof Sinks[Sink] & string>(
-  sink: Sink,
-  method: Method,
-): (...args: ArgumentsOf<Sinks[Sink][Method]>) => void {
-  return (...args) => send({ type: 'call', sink, method, args });
-}
-
-function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotSink {
-  const cursor = new DictionaryCursor(dictionary, keys);
-  const rowsOf =
-    (kind: RowKind) =>
-    (batch: ColumnBatch): void =>
-      sendRows({ sink: 'snapshot', kind, dictionary: cursor.take() }, batch);
-  return {
-    events: rowsOf('events'),
-    segments: rowsOf('segments'),
-    blocks: rowsOf('blocks'),
-    annotations: rowsOf('annotations'),
-    hostEvents: rowsOf('hostEvents'),
-    hostSegments: rowsOf('hostSegments'),
-    blockLives: rowsOf('blockLives'),
-    segmentLives: rowsOf('segmentLives'),
-    buckets: rowsOf('buckets'),
-    parsed: remote('snapshot', 'parsed'),
-    oom: remote('snapshot', 'oom'),
-    eventExtra: remote('snapshot', 'eventExtra'),
-    end: (summary, derivation) => send({ type: 'snapshot_end', summary, derivation, dictionary: cursor.take() }),
-  };
-}
-
-const sink: DerivedSink = {
-  note: remote('source', 'note'),
-  incident: remote('source', 'incident'),
-  textRows: (kind, batch, newTexts) => sendRows({ sink: 'source', kind, newTexts }, batch),
-  textRow: remote('source', 'textRow'),
-  nsys: {
-    rows: (kind, batch) => sendRows({ sink: 'nsys', kind }, batch),
-    texts: (texts) =>
-      send({ type: 'call', sink: 'nsys', method: 'texts', args: [texts] }, [
-        texts.ids.buffer,
-        texts.ends.buffer,
-        texts.bytes.buffer,
-      ]),
-    fact: remote('nsys', 'fact'),
-    rawTable: async (table, columns) => remote('nsys', 'rawTable')(table, columns),
-    raw: remote('nsys', 'raw'),
-  },
-  attempt: remote('source', 'attempt'),
-  snapshot: async (dictionary, keys) => {
-    send({ type: 'snapshot' });
-    return snapshotSink(dictionary, keys);
-  },
-};
+/** A small batch travels in memory of its own. */
+const memoryFor = (bytes: number): ArrayBuffer => (bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer());
+const sink = sendingSink(send, memoryFor);
 
 async function decode(job: DecoderJob): Promise<void> {
   const parser = PARSERS.find((candidate) => candidate.id === job.parser);
@@ -153,8 +84,7 @@ port.on('message', (job: DecoderJob) => {
   last = last
     .then(() => decode(job))
     .catch((error: unknown) => {
-      if (error instanceof MbfError)
-        send({ type: 'failed', code: error.code, fact: error.message, place: error.place });
+      if (error instanceof MbfError) send(failed(error));
       else send({ type: 'bug', message: String(error), stack: error instanceof Error ? (error.stack ?? '') : '' });
     });
 });

@@ -1,36 +1,33 @@
 /**
  * What is on disk: read ahead of the caller, with the next read in flight while the caller works on the current piece,
- * so that a cold disk and a decoder overlap; every byte passes the hash exactly once; and watched for change.
+ * so that a cold disk and a decoder overlap; of a small file every byte passes the hash exactly once; and watched for
+ * change.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { MbfError } from '../../model/errors.js';
-import { KIB, MIB } from '../../model/units.js';
-import { type BackgroundHash, hashInBackground } from './background-hash.js';
+import { KIB } from '../../model/units.js';
+import { type FileDigest, sampleDigest, WHOLE_BYTES, wholeDigest } from './file-digest.js';
 import { readBuffer } from './read-buffer.js';
 
 /** The first read serves detection, and most files of a run directory are not ours: do not fetch megabytes of each. */
 const FIRST_READ_BYTES = 256 * KIB;
-/** From here on a second core hashes the file; starting a thread takes longer than hashing less. */
-const BACKGROUND_HASH_BYTES = 64 * MIB;
+
+/** Buffers of small files that were closed, for the next ones. */
+const SPARE: Uint8Array[] = [];
+const MOST_SPARE = 4;
 
 export interface RawFile {
   readonly sizeBytes: number;
   readonly mtimeMs: number;
   /** Bytes handed out so far. */
   readonly readBytes: () => number;
-  /** The next piece, already hashed; valid until the next call. */
+  /** The next piece; valid until the next call. */
   next(): Promise<Uint8Array | undefined>;
-  /**
-   * The file will be read by position and not through `next`: a second core may hash it meanwhile. Only before the
-   * second piece.
-   */
-  hashAhead(): void;
-  /** Reads and hashes what is left; see `OpenedSource.finish` of `byte-source.ts`. */
-  finish(): Promise<string>;
+  /** Reads what the digest needs; see `OpenedSource.finish` of `byte-source.ts`. */
+  finish(): Promise<FileDigest>;
   close(): Promise<void>;
 }
 
@@ -51,15 +48,14 @@ export async function openRawFile(path: string, chunkBytes: number): Promise<Raw
 
 function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): RawFile {
   const sizeBytes = Number(opened.size);
-  const hash: Hash = createHash('sha256');
-  /** Two buffers take turns: one with the caller, one being filled. Made when first needed, no larger than the file. */
+  const hash: Hash | undefined = sizeBytes <= WHOLE_BYTES ? createHash('sha256') : undefined;
+  /** Two buffers take turns: one with the caller, one being filled. Made when first needed. */
   const buffers: (Uint8Array | undefined)[] = [undefined, undefined];
   let turn = 0;
   let requestedBytes = 0;
   let handedBytes = 0;
   let inFlight: Promise<Uint8Array> | undefined;
   let isClosed = false;
-  let background: BackgroundHash | undefined;
 
   /** Fills one buffer completely, or up to the size at opening: what a live writer appends later is not this file. */
   async function fill(wantedBytes: number): Promise<Uint8Array> {
@@ -69,16 +65,19 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
     turn ^= 1;
     let buffer = buffers[turn];
     if (buffer === undefined || buffer.length < length) {
-      buffer = readBuffer(length);
+      buffer = length <= FIRST_READ_BYTES ? (SPARE.pop() ?? readBuffer(FIRST_READ_BYTES)) : readBuffer(length);
       buffers[turn] = buffer;
     }
-    let filled = 0;
-    while (filled < length) {
-      const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
+    await readAt(buffer, length, position);
+    return buffer.subarray(0, length);
+  }
+
+  async function readAt(target: Uint8Array, length: number, position: number): Promise<void> {
+    for (let filled = 0; filled < length; ) {
+      const { bytesRead } = await handle.read(target, filled, length - filled, position + filled);
       if (bytesRead === 0) throw changed(`it now ends at byte ${position + filled}, before its ${sizeBytes} bytes`);
       filled += bytesRead;
     }
-    return buffer.subarray(0, length);
   }
 
   function start(wantedBytes: number): Promise<Uint8Array> {
@@ -96,16 +95,7 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
       inFlight = undefined;
       // Nothing is read ahead of the first piece: detection may want no more than that.
       if (!(isFirst && handedBytes === 0) && requestedBytes < sizeBytes) inFlight = start(chunkBytes);
-      // The first piece serves detection; a further read requests the whole file.
-      if (
-        handedBytes > 0 &&
-        background === undefined &&
-        sizeBytes >= BACKGROUND_HASH_BYTES &&
-        availableParallelism() > 1
-      ) {
-        background = hashInBackground(handle.fd, sizeBytes);
-      }
-      if (background === undefined) hash.update(chunk);
+      hash?.update(chunk);
       handedBytes += chunk.length;
       return chunk;
     } catch (error) {
@@ -118,33 +108,25 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
     mtimeMs: Number(opened.mtimeNs) / 1e6,
     readBytes: () => handedBytes,
     next,
-    hashAhead() {
-      if (background === undefined && sizeBytes >= BACKGROUND_HASH_BYTES && availableParallelism() > 1)
-        background = hashInBackground(handle.fd, sizeBytes);
-    },
     async finish() {
-      if (background === undefined) while ((await next()) !== undefined);
-      let digest: string | undefined;
+      if (hash !== undefined) while ((await next()) !== undefined);
+      let digest: FileDigest | undefined;
       try {
-        if (background !== undefined) {
-          const hashed = await background.result;
-          if (hashed.position !== sizeBytes)
-            throw changed(`it now ends at byte ${hashed.position}, before its ${sizeBytes} bytes`);
-          digest = hashed.digest;
-        }
+        if (hash === undefined) digest = await sampleDigest(sizeBytes, readAt);
         const now = await handle.stat({ bigint: true });
         if (now.size !== opened.size) throw changed(`it had ${opened.size} bytes and now has ${now.size}`);
         if (now.mtimeNs !== opened.mtimeNs) throw changed('its modification time moved');
       } catch (error) {
         throw asReadError(error, undefined);
       }
-      return digest ?? hash.digest('hex');
+      return digest ?? wholeDigest(hash!);
     },
     async close() {
       if (isClosed) return;
       isClosed = true;
-      await background?.stop();
       await inFlight?.catch(() => {}); // closing under a read in flight is undefined behaviour
+      for (const buffer of buffers.splice(0))
+        if (buffer?.length === FIRST_READ_BYTES && SPARE.length < MOST_SPARE) SPARE.push(buffer);
       await handle.close();
     },
   };

@@ -5,29 +5,28 @@ import { MbfError } from '../../model/errors.js';
 import type { ShownLines } from '../../model/results/common.js';
 import { KIB, MIB } from '../../model/units.js';
 import { openByteSource } from './byte-source.js';
+import { compareBytes, type KnownBytes, knownBytes } from './file-digest.js';
 
-/** Up to here the checksum decides whether it is the same file; hashing more keeps a reader waiting. */
-const HASHED_BYTES = 256 * MIB;
 /** Of one line; argument dumps of one line have megabytes. */
 const LONGEST_LINE_BYTES = 4 * KIB;
 
-export interface ReadFile {
+export interface ReadFile extends KnownBytes {
   readonly path: string;
-  readonly fileBytes: number;
-  readonly sha256: string | null;
+  readonly file_bytes: number;
 }
 
 /** Lines `first` to `last`, from 1, of the (inflated) file. Never throws: why there are none is the answer. */
 export async function sourceLines(file: ReadFile, first: number, last: number): Promise<ShownLines> {
   const none = (status: ShownLines['status']): ShownLines => ({ status, first_line: first, lines: [] });
   try {
-    if ((await stat(file.path)).size !== file.fileBytes) return none('changed');
+    if ((await stat(file.path)).size !== file.file_bytes) return none('changed');
     const opened = await openByteSource(file.path);
     try {
       const lines = hideSecretsInLines(await readLines(opened.source, first, last));
-      if (opened.sizeBytes > HASHED_BYTES || file.sha256 === null)
-        return { status: 'same_size', first_line: first, lines };
-      return (await opened.finish()) === file.sha256 ? { status: 'same', first_line: first, lines } : none('changed');
+      if (file.sha256 === null && file.sample_sha256 === null) return { status: 'same_size', first_line: first, lines };
+      const compared = compareBytes(file, knownBytes(await opened.finish(), opened.mtimeMs));
+      if (compared === 'other') return none('changed');
+      return { status: compared === 'same' ? 'same' : 'same_size', first_line: first, lines };
     } finally {
       await opened.close();
     }

@@ -1,7 +1,7 @@
 /** Failure lines that are in no store, put into one to be judged: each as the only line of a run. */
 import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import { insertIncidents } from './source-rows.js';
+import { incidentRows } from './source-rows.js';
 
 /** Replaces everything of the same kind in `scratch`; the runs are numbered from 0. `file`: as results name it. */
 export async function insertLines(scratch: Store, rows: readonly IncidentRow[], file: string): Promise<Store> {
@@ -27,7 +27,15 @@ export async function insertLines(scratch: Store, rows: readonly IncidentRow[], 
         ingested_at: now,
       })),
     );
-    for (const [i, row] of rows.entries()) await insertIncidents(scratch, i, [row]);
+    const incidents = rows.map((row, i) => incidentRows(i + 1, i, [row]));
+    await scratch.insertRows(
+      'incident',
+      incidents.flatMap(({ incident }) => incident),
+    );
+    await scratch.insertRows(
+      'incident_value',
+      incidents.flatMap(({ incident_value }) => incident_value),
+    );
   });
   return scratch;
 }

@@ -2,8 +2,6 @@
 import { type ColumnBatch, LAYOUTS, type TableLayout } from '../../model/columns.js';
 import type { Dictionary, SnapshotSummary } from '../../model/parser.js';
 import type { EventExtraRow, Note, TraceOomRow } from '../../model/tables.js';
-import type { ColumnAppender } from '../../store/column-appender.js';
-import type { Store } from '../../store/store.js';
 import { deriveOoms } from '../derive/derive-ooms.js';
 import {
   type DerivedSnapshotSink,
@@ -17,6 +15,7 @@ import { stepFromName } from '../discover/names/step-from-name.js';
 import type { StackKeys } from '../read/content-keys.js';
 import { TRAVELLING } from '../read/decode-protocol.js';
 import { dumpTrigger } from './dump-trigger.js';
+import type { Group } from './group.js';
 import type { SeenSnapshot } from './seen-blocks.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
@@ -24,8 +23,8 @@ import type { StoreDictionary, Translation } from './store-dictionary.js';
 const ROUND_RING = /^[1-9]\d?0{3,}$/;
 
 /** Tables that hold rows of the file itself. */
-const { event, segment, block, annotation, host_event, host_segment } = LAYOUTS;
-const PARSED: readonly TableLayout[] = [event, segment, block, annotation, host_event, host_segment];
+const { segment, block, annotation, host_event, host_segment } = LAYOUTS;
+const PARSED: readonly TableLayout[] = [segment, block, annotation, host_event, host_segment];
 
 export interface SnapshotIdentity {
   readonly snapshotId: number;
@@ -38,53 +37,40 @@ export interface SnapshotIdentity {
 }
 
 export class SnapshotWriter implements DerivedSnapshotSink {
-  private readonly store: Store;
-  private readonly identity: SnapshotIdentity;
+  private readonly group: Group;
+  readonly identity: SnapshotIdentity;
   private readonly dictionary: Dictionary;
   private readonly translation: Translation;
-  private readonly appenders: ReadonlyMap<TableLayout, ColumnAppender>;
-  private readonly stamped = new WeakSet<ColumnBatch>();
   /** What labels need of the blocks; undefined where none are made. */
   readonly seen: SeenSnapshot | undefined;
   private readonly ooms: TraceOomRow[] = [];
   private readonly extras: EventExtraRow[] = [];
   private ended: { readonly summary: SnapshotSummary; readonly derivation: SnapshotDerivation } | undefined;
 
-  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. */
   static async open(
-    store: Store,
+    group: Group,
     target: StoreDictionary,
     identity: SnapshotIdentity,
     dictionary: Dictionary,
     keys: StackKeys,
     seen: SeenSnapshot | undefined,
   ): Promise<SnapshotWriter> {
-    const appenders = new Map<TableLayout, ColumnAppender>();
-    for (const layout of Object.values(TRAVELLING)) {
-      appenders.set(layout, await store.appender(layout));
-    }
-    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders, seen);
+    await group.expect(Object.values(TRAVELLING));
+    return new SnapshotWriter(group, identity, dictionary, await target.translate(dictionary, keys, group), seen);
   }
 
   private constructor(
-    store: Store,
+    group: Group,
     identity: SnapshotIdentity,
     dictionary: Dictionary,
     translation: Translation,
-    appenders: ReadonlyMap<TableLayout, ColumnAppender>,
     seen: SeenSnapshot | undefined,
   ) {
     this.seen = seen;
-    this.store = store;
+    this.group = group;
     this.identity = identity;
     this.dictionary = dictionary;
     this.translation = translation;
-    this.appenders = appenders;
-  }
-
-  events(batch: ColumnBatch): void {
-    this.append(batch);
-    this.seen?.events(batch);
   }
 
   segments(batch: ColumnBatch): void {
@@ -93,7 +79,6 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   blocks(batch: ColumnBatch): void {
     this.append(batch);
-    this.seen?.blocks(batch);
   }
 
   annotations(batch: ColumnBatch): void {
@@ -117,14 +102,17 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     this.append(batch);
   }
 
+  entries(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
   buckets(batch: ColumnBatch): void {
     this.append(batch);
   }
 
-  /** While the other thread derives lifetimes, what appenders still hold is written, and stacks are classified. */
+  /** While the other thread derives lifetimes, what appenders still hold is written. */
   parsed(): void {
-    for (const layout of PARSED) this.appenders.get(layout)!.close();
-    this.seen?.classify((isWanted) => this.translation.namedStacks(isWanted));
+    this.group.close(PARSED);
   }
 
   oom(row: TraceOomRow): void {
@@ -140,25 +128,21 @@ export class SnapshotWriter implements DerivedSnapshotSink {
   }
 
   private append(batch: ColumnBatch): void {
-    if (!this.stamped.has(batch)) {
-      // Batches are reused for the whole file, and only this code writes the column.
-      batch.i32('snapshot_id').fill(this.identity.snapshotId);
-      this.stamped.add(batch);
-    }
+    batch.i32('snapshot_id').fill(this.identity.snapshotId, 0, batch.rows);
     for (const column of batch.layout.columns) {
       if (column.refersTo === 'stack') this.translation.stacks32(batch.i32(column.name), batch.rows);
       else if (column.refersTo === 'text') this.translation.texts32(batch.i32(column.name), batch.rows);
     }
-    this.appenders.get(batch.layout)!.append(batch);
+    this.group.append(batch);
   }
 
   /** Writes the small tables; `notes` are those of the parser. Returns the notes that only the whole trace shows. */
-  async finish(notes: readonly Note[]): Promise<Note[]> {
-    const { store, identity, ended } = this;
+  finish(notes: readonly Note[]): Note[] {
+    const { group, identity, ended } = this;
     if (ended === undefined) throw new Error('the parser did not end its snapshot');
     const { summary, derivation } = ended;
-    for (const [layout, appender] of this.appenders) if (!PARSED.includes(layout)) appender.close();
-    await this.translation.finish(store);
+    this.seen?.classify((isWanted) => this.translation.namedStacks(isWanted));
+    this.translation.finish();
     const snapshot_id = identity.snapshotId;
     const { traces } = derivation;
     const sums = new Map(derivation.sums.map((sum) => [sum.device, sum]));
@@ -167,7 +151,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const step = stepFromName(identity.path);
     const trigger = dumpTrigger(identity.path, lastIsOom, step);
     const broken = [...notes, ...derivedNotes].some((note) => note.kind.startsWith('invariant_'));
-    await store.insertRows('snapshot', [
+    group.insert('snapshot', [
       {
         snapshot_id,
         source_id: identity.sourceId,
@@ -184,43 +168,43 @@ export class SnapshotWriter implements DerivedSnapshotSink {
         step_origin: step === undefined ? null : `name: ${step.rule}`,
       },
     ]);
-    await store.insertRows(
+    group.insert(
       'snapshot_feature',
       summary.features.map((feature) => ({ snapshot_id, feature })),
     );
-    await store.insertRows(
+    group.insert(
       'snapshot_setting',
       [...summary.settings].map(([key, value]) => ({ snapshot_id, key, value })),
     );
     const pools = Array.from({ length: this.dictionary.poolCount }, (_, pool) => this.dictionary.pool(pool));
-    await store.insertRows(
+    group.insert(
       'snapshot_pool',
       pools.map(([a, b], pool) => ({ snapshot_id, pool, pool_id_a: a, pool_id_b: b })),
     );
-    await store.insertRows(
+    group.insert(
       'derived_history',
       derivation.lives.map((lives) => historyRow(snapshot_id, lives)),
     );
-    await store.insertRows(
+    group.insert(
       'trace_step',
       derivation.lives.flatMap((lives) => stepRows(snapshot_id, lives)),
     );
-    await store.insertRows('snapshot_device', this.deviceRows(traces, sums, broken));
-    await store.insertRows(
+    group.insert('snapshot_device', this.deviceRows(traces, sums, broken));
+    group.insert(
       'snapshot_action',
       traces.flatMap((trace) =>
         [...trace.actions].map(([action, count]) => ({ snapshot_id, device: trace.device, action, count })),
       ),
     );
-    await store.insertRows(
+    group.insert(
       'trace_oom',
       this.ooms.map((row) => ({ snapshot_id, ...row })),
     );
-    await store.insertRows(
+    group.insert(
       'event_extra',
       this.extras.map((row) => ({ snapshot_id, ...row })),
     );
-    if (this.ooms.length > 0) await deriveOoms(store, snapshot_id);
+    if (this.ooms.length > 0) group.atEnd(() => deriveOoms(group.store, snapshot_id));
     return derivedNotes;
   }
 

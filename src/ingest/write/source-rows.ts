@@ -1,4 +1,4 @@
-/** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
+/** Rows of one source: removing what an earlier ingest wrote, and those of incidents and notes. */
 
 import { INCIDENT_BYTE_FIELDS, type IncidentRow, type Note, type PrintedBytes } from '../../model/tables.js';
 import { isOomKind } from '../../model/vocabulary.js';
@@ -33,17 +33,10 @@ export async function removeSource(
   for (const { name } of bySource) await store.run(`DELETE FROM ${name} WHERE source_id = $source_id`, params);
 }
 
-export async function insertIncidents(
-  store: Store,
-  sourceId: number,
-  incidents: readonly IncidentRow[],
-): Promise<void> {
-  if (incidents.length === 0) return;
-  const [row] = await store.select('SELECT coalesce(max(incident_id), 0) AS last FROM incident');
-  const first = Number(row!['last']) + 1;
-  await store.insertRows(
-    'incident',
-    incidents.map(({ offset, frame, frames, bytes, processes: _, ...incident }, i) => ({
+/** The rows of incidents by table; they are numbered from `first`. */
+export function incidentRows(first: number, sourceId: number, incidents: readonly IncidentRow[]) {
+  return {
+    incident: incidents.map(({ offset, frame, frames, bytes, processes: _, ...incident }, i) => ({
       incident_id: first + i,
       source_id: sourceId,
       ...incident,
@@ -55,10 +48,7 @@ export async function insertIncidents(
       frames: frames === undefined ? null : JSON.stringify(frames),
       ...Object.fromEntries(INCIDENT_BYTE_FIELDS.map((field) => [`${field}Bytes`, bytes[field]?.bytes ?? null])),
     })),
-  );
-  await store.insertRows(
-    'incident_value',
-    incidents.flatMap(({ bytes, processes }, i) => {
+    incident_value: incidents.flatMap(({ bytes, processes }, i) => {
       const value = (field: string, pid: number | null, printed: PrintedBytes) => ({
         ...{ incident_id: first + i, field, pid, bytes: printed.bytes, printed: printed.text },
         precision_bytes: Math.ceil(printed.precisionBytes),
@@ -73,16 +63,8 @@ export async function insertIncidents(
         ...processes.map(({ pid, printed }) => value('process_named', pid, printed)),
       ];
     }),
-  );
+  };
 }
 
-export async function insertNotes(
-  store: Store,
-  sourceId: number,
-  notes: readonly (Note & { readonly count: number })[],
-): Promise<void> {
-  await store.insertRows(
-    'ingest_note',
-    notes.map(({ offset, ...note }) => ({ source_id: sourceId, ...note, byte_offset: offset })),
-  );
-}
+export const noteRows = (sourceId: number, notes: readonly (Note & { readonly count: number })[]) =>
+  notes.map(({ offset, ...note }) => ({ source_id: sourceId, ...note, byte_offset: offset }));

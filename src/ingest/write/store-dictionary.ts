@@ -9,14 +9,18 @@
 import { callSite, type Frame } from '../../attribution/frames/call-site.js';
 import { ColumnBatch } from '../../model/columns.js';
 import type { Dictionary } from '../../model/parser.js';
-import { BATCH_ROWS, STACK_FRAME_LAYOUT } from '../../model/tables.js';
-import type { ColumnAppender } from '../../store/column-appender.js';
+import { STACK_FRAME_LAYOUT } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 import { frameKey, type StackKeys } from '../read/content-keys.js';
+import type { Group } from './group.js';
+
+const STACK_FRAME_ROWS = 8192;
 
 export class StoreDictionary {
   private readonly store: Store;
   private loaded = false;
+  /** Frames of new stacks on their way to the store; used again by every file. */
+  readonly stackFrames = new ColumnBatch(STACK_FRAME_LAYOUT, STACK_FRAME_ROWS);
   private textIds = new Map<string, number>();
   private frameIds = new Map<string, number>();
   private stackIds = new Map<string, number>();
@@ -28,6 +32,7 @@ export class StoreDictionary {
   /** Forgets everything after a rollback: ids given out since the last commit are free again. */
   reset(): void {
     this.loaded = false;
+    this.stackFrames.rows = 0;
   }
 
   /** To be awaited before anything is interned. */
@@ -35,22 +40,26 @@ export class StoreDictionary {
     if (!this.loaded) await this.load();
   }
 
-  /** A translation for one file; needs an open transaction. */
-  async translate(dictionary: Dictionary, keys: StackKeys): Promise<Translation> {
+  /** A translation for one file. */
+  async translate(dictionary: Dictionary, keys: StackKeys, group: Group): Promise<Translation> {
     await this.ready();
-    return new Translation(dictionary, keys, this, await this.store.appender(STACK_FRAME_LAYOUT));
+    await group.open([STACK_FRAME_LAYOUT]);
+    return new Translation(dictionary, keys, this, group);
   }
 
   private async load(): Promise<void> {
-    const ids = async (sql: string): Promise<Map<string, number>> =>
-      new Map((await this.store.select(sql)).map((row) => [String(row['key']), Number(row['id'])]));
-    this.textIds = await ids('SELECT text AS key, text_id AS id FROM text_value');
+    this.textIds = new Map();
     this.frameIds = new Map();
-    for (const row of await this.store.select('SELECT name, filename, line, frame_id FROM frame')) {
-      const key = frameKey(String(row['name']), String(row['filename']), Number(row['line']));
-      this.frameIds.set(key, Number(row['frame_id']));
+    this.stackIds = new Map();
+    const rows = await this.store.select(
+      `SELECT text AS key, text_id AS id, NULL AS filename, NULL AS line, 'text' AS kind FROM text_value
+       UNION ALL SELECT name, frame_id, filename, line, 'frame' FROM frame
+       UNION ALL SELECT content_key, stack_id, NULL, NULL, 'stack' FROM stack`,
+    );
+    for (const { kind, key, id, filename, line } of rows) {
+      if (kind === 'frame') this.frameIds.set(frameKey(String(key), String(filename), Number(line)), Number(id));
+      else (kind === 'text' ? this.textIds : this.stackIds).set(String(key), Number(id));
     }
-    this.stackIds = await ids('SELECT content_key AS key, stack_id AS id FROM stack');
     this.loaded = true;
   }
 
@@ -82,11 +91,7 @@ export class Translation {
   private readonly dictionary: Dictionary;
   private readonly keys: StackKeys;
   private readonly target: StoreDictionary;
-  private readonly stackFrames: ColumnAppender;
-  private readonly batch = new ColumnBatch(STACK_FRAME_LAYOUT, BATCH_ROWS);
-  private readonly stackColumn = this.batch.i32('stack_id');
-  private readonly posColumn = this.batch.i32('pos');
-  private readonly frameColumn = this.batch.i32('frame_id');
+  private readonly group: Group;
   private texts = new Int32Array(0);
   /** −1: not looked up yet. */
   private frames = new Int32Array(0);
@@ -97,11 +102,11 @@ export class Translation {
   private readonly newStacks: { stack_id: number; depth: number; content_key: string; site: string | null }[] = [];
   private readonly namedFrames: Frame[] = [];
 
-  constructor(dictionary: Dictionary, keys: StackKeys, target: StoreDictionary, stackFrames: ColumnAppender) {
+  constructor(dictionary: Dictionary, keys: StackKeys, target: StoreDictionary, group: Group) {
     this.dictionary = dictionary;
     this.keys = keys;
     this.target = target;
-    this.stackFrames = stackFrames;
+    this.group = group;
   }
 
   /** Replaces the first `rows` local text ids of a column; −1 stays. */
@@ -193,27 +198,29 @@ export class Translation {
   }
 
   private appendFrames(stackId: number, frames: Int32Array): void {
-    const { batch, stackColumn, posColumn, frameColumn } = this;
+    const { stackFrames: batch } = this.target;
+    const { stack_id, pos: position, frame_id } = batch.columns(STACK_FRAME_LAYOUT);
     for (let pos = 0; pos < frames.length; pos++) {
       const row = batch.rows++;
-      stackColumn[row] = stackId;
-      posColumn[row] = pos;
-      frameColumn[row] = this.frame(frames[pos]!);
+      stack_id[row] = stackId;
+      position[row] = pos;
+      frame_id[row] = this.frame(frames[pos]!);
       if (batch.rows === batch.capacity) this.flush();
     }
   }
 
   private flush(): void {
-    if (this.batch.rows > 0) this.stackFrames.append(this.batch);
-    this.batch.rows = 0;
+    const { stackFrames: batch } = this.target;
+    if (batch.rows > 0) this.group.append(batch);
+    batch.rows = 0;
   }
 
   /** Writes what is still waiting. */
-  async finish(store: Store): Promise<void> {
+  finish(): void {
+    const { group } = this;
     this.flush();
-    this.stackFrames.close();
-    await store.insertRows('text_value', this.newTexts);
-    await store.insertRows('frame', this.newFrames);
-    await store.insertRows('stack', this.newStacks);
+    group.insert('text_value', this.newTexts);
+    group.insert('frame', this.newFrames);
+    group.insert('stack', this.newStacks);
   }
 }

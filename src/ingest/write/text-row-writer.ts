@@ -2,10 +2,9 @@
 import type { ColumnBatch } from '../../model/columns.js';
 import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../../model/log-rows.js';
 import type { Note } from '../../model/tables.js';
-import type { ColumnAppender } from '../../store/column-appender.js';
-import type { Store } from '../../store/store.js';
 import type { SqlValue } from '../../store/to-duckdb.js';
 import { type SmallFinding, TEXT_LAYOUTS, type TextKind, type TextSink } from '../derive/derive-text.js';
+import type { Group } from './group.js';
 import type { StoreDictionary } from './store-dictionary.js';
 
 /** Most settings and phases kept per source; a log that dumps its configuration at every step adds nothing. */
@@ -14,10 +13,9 @@ const MAX_SMALL_ROWS = 100_000;
 type Fields = Readonly<Record<string, SqlValue>>;
 
 export class TextRowWriter implements TextSink {
-  private readonly store: Store;
+  private readonly group: Group;
   private readonly target: StoreDictionary;
   private readonly sourceId: number;
-  private readonly appenders: Readonly<Record<TextKind, ColumnAppender>>;
   /** The store's ids of the file's texts. */
   private readonly textIds: number[] = [];
   private readonly newTexts: { text_id: number; text: string }[] = [];
@@ -30,35 +28,19 @@ export class TextRowWriter implements TextSink {
   private dropped = 0;
   private batchRows = 0;
 
-  /**
-   * Opens the appenders up front: the parser's calls are synchronous, making an appender is not. Needs an open
-   * transaction.
-   */
-  static async open(store: Store, target: StoreDictionary, sourceId: number): Promise<TextRowWriter> {
+  static async open(group: Group, target: StoreDictionary, sourceId: number): Promise<TextRowWriter> {
     await target.ready();
-    const appenders = {
-      iterations: await store.appender(TEXT_LAYOUTS.iterations),
-      memory: await store.appender(TEXT_LAYOUTS.memory),
-      figures: await store.appender(TEXT_LAYOUTS.figures),
-      gauges: await store.appender(TEXT_LAYOUTS.gauges),
-      profiler: await store.appender(TEXT_LAYOUTS.profiler),
-    };
-    return new TextRowWriter(store, target, sourceId, appenders);
+    await group.expect(Object.values(TEXT_LAYOUTS));
+    return new TextRowWriter(group, target, sourceId);
   }
 
-  private constructor(
-    store: Store,
-    target: StoreDictionary,
-    sourceId: number,
-    appenders: Readonly<Record<TextKind, ColumnAppender>>,
-  ) {
-    this.store = store;
+  private constructor(group: Group, target: StoreDictionary, sourceId: number) {
+    this.group = group;
     this.target = target;
     this.sourceId = sourceId;
-    this.appenders = appenders;
   }
 
-  textRows(kind: TextKind, batch: ColumnBatch, newTexts: readonly string[]): void {
+  textRows(_kind: TextKind, batch: ColumnBatch, newTexts: readonly string[]): void {
     for (const text of newTexts) {
       const { id, isNew } = this.target.internText(text);
       this.textIds.push(id);
@@ -75,7 +57,7 @@ export class TextRowWriter implements TextSink {
         if (local >= 0) column[row] = textIds[local]!;
       }
     }
-    this.appenders[kind].append(batch);
+    this.group.append(batch);
   }
 
   textRow(finding: SmallFinding, place: LogPlace): void {
@@ -111,12 +93,11 @@ export class TextRowWriter implements TextSink {
   }
 
   /** Writes what is still waiting; to be called once. */
-  async finish(): Promise<Note[]> {
-    for (const appender of Object.values(this.appenders)) appender.close();
-    const { store, sourceId } = this;
-    await store.insertRows('text_value', this.newTexts);
-    for (const [table, rows] of Object.entries(this.small)) await store.insertRows(table, rows);
-    await store.insertRows(
+  finish(): Note[] {
+    const { group, sourceId } = this;
+    group.insert('text_value', this.newTexts);
+    for (const [table, rows] of Object.entries(this.small)) group.insert(table, rows);
+    group.insert(
       'source_attempt',
       this.attempts.map((row) => ({ source_id: sourceId, ...row })),
     );
