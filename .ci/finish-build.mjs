@@ -17,6 +17,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { parse } from 'yaml';
+import { buildId } from './build-id.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = join(root, 'src', 'knowledge');
@@ -100,6 +101,8 @@ const made = join(dist, 'new.duckdb');
 rmSync(made, { force: true });
 await (await openStore(made, { mode: 'write' })).close();
 renameSync(made, template);
+
+writeFileSync(join(built, '..', 'build-id'), buildId(join(root, 'package.json'), dist, join(root, 'queries')));
 
 chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755);
 

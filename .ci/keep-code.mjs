@@ -19,12 +19,15 @@ const cache = mkdtempSync(join(tmpdir(), 'mbforensics-build-'));
 process.env.XDG_CACHE_HOME = cache;
 delete process.env.MBF_DB;
 try {
-  for (const sample of samples) {
-    for (const verb of ['diagnose', 'peak', 'log', 'log memory', 'snapshot', 'advise']) {
-      process.argv = [process.argv[0], join(cli, 'main.js'), ...verb.split(' '), sample];
-      await runProgram();
-      if (process.exitCode !== 0) throw new Error(`${verb} of ${sample} ends with ${process.exitCode}`);
-    }
+  const questions = samples.flatMap((sample) =>
+    ['diagnose', 'peak', 'log', 'log memory', 'snapshot', 'advise', 'show'].map((verb) => [...verb.split(' '), sample]),
+  );
+  questions.push(['report', samples[0], '-o', join(cache, 'report.html')]);
+  questions.push(['export', 'redact', samples[1], '-o', join(cache, 'redacted')]);
+  for (const words of questions) {
+    process.argv = [process.argv[0], join(cli, 'main.js'), ...words];
+    await runProgram();
+    if (process.exitCode !== 0) throw new Error(`${words.join(' ')} ends with ${process.exitCode}`);
   }
   setFlagsFromString('--flush-bytecode');
   for (const [file, script] of scripts) writeFileSync(codePath(file), script.createCachedData());

@@ -1,37 +1,41 @@
 /**
- * Stores of paths. A verb asked about paths makes a store in the cache directory, named after what the files are (real
- * path, size, time of change), so that the next verb on the same files finds it, and changed files make a new one.
+ * Stores of paths. A verb asked about paths makes a store in the cache directory, named after what the files are, so
+ * that the next verb on the same files finds it, and changed files make a new one.
  */
-import { createHash } from 'node:crypto';
-import { constants, createWriteStream, existsSync, rmSync } from 'node:fs';
-import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, createWriteStream, existsSync, rmSync, statSync } from 'node:fs';
+import { access, mkdir, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { asFailure } from '../ingest/as-failure.js';
-import { discover, NOT_FOLLOWED } from '../ingest/discover/discover.js';
+import type { StoreToOpen } from '../ingest/options.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
-import { openStore as openWhole, storeToOpen, type WaitingOptions } from '../ingest/store-to-open.js';
+import { openStore as openWhole, type WaitingOptions } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
-import { escapeControls } from '../model/escape-controls.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
+import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
 import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
+import { cachePlace, newestFirst, prune } from './cached-files.js';
+import { contentKey } from './content-key.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 import { openStore } from './open-store.js';
 import { progressOf } from './progress.js';
+import type { CachedFiles } from './stored-answer.js';
 
 /**
  * DuckDB's share while ingesting: the decoder needs about as much in addition, and appending uses one thread in any
  * case. Joining the facts of failures takes most: 96 MiB were too few for an ingest of 137 failed runs.
  */
 export const INGEST_RESOURCES = { memoryLimitBytes: 192 * 1024 * 1024, threads: 1 } as const;
+/**
+ * A store is asked before it is complete up to this size: that of 100,000 entries. An answer that is cut off (`| head`)
+ * ends the process, and what took long to read must be kept by then.
+ */
+const MOST_UNFINISHED_BYTES = 32 * MIB;
 /** The first run of a store has this number. */
 const ONLY_RUN = 1;
-/** Cached stores beyond this many are removed, the oldest first. */
-const MAX_CACHED = 32;
 
 export interface OpenedStore {
   readonly store: Store;
@@ -46,6 +50,8 @@ export interface OpenedStore {
 export interface PathStore extends OpenedStore {
   readonly runId: number;
   readonly run: string;
+  /** Undefined for standard input. */
+  readonly cached: CachedFiles | undefined;
 }
 
 /** What a verb asks of the database while it answers. */
@@ -75,28 +81,37 @@ export function storedFailure(code: string | null, text: string | null): Failure
   return { code: known, text: text ?? '', remedy: new MbfError(known as MbfError['code'], '').remedy, offset: null };
 }
 
+export interface PathStoreOptions extends StoreResources {
+  /** See {@link contentKey}; where it was asked for already. */
+  readonly contentKey?: string | undefined;
+  /**
+   * The question reads rows that ingest concluded, and nothing else. A small store that is made now is asked before it
+   * is closed; its `close` then completes it.
+   */
+  readonly asWritten?: boolean;
+}
+
 /** Opens the cached store of the paths of one run, making it first if the files are new or changed. */
 export async function pathStore(
   paths: readonly string[],
   context: Context,
-  resources: StoreResources = {},
+  { contentKey: knownKey, asWritten = false, ...resources }: PathStoreOptions = {},
 ): Promise<PathStore> {
-  if (paths.includes('-')) return inputStore(paths, context, resources);
-  for (const path of paths)
-    if (!existsSync(path)) throw new MbfError('MBF1003', 'no such file or directory', { file: path });
-  const name = `${await contentKey(paths, context)}.duckdb`;
+  if (paths.includes('-')) return inputStore(paths, context, { ...resources, asWritten });
+  const key = knownKey ?? (await contentKey(paths, context));
+  const name = `${key}-${SCHEMA_VERSION}.${PARSER_VERSION}.duckdb`;
   const cache = await cacheDirectory(context);
   let place = cache === undefined ? temporaryPlace() : { directory: cache, dispose: async () => {} };
-  let result: IngestResult | undefined;
+  let made: MadeStore | undefined;
   try {
     if (!existsSync(join(place.directory, name))) {
       try {
-        result = await makeStore(paths, join(place.directory, name), context);
+        made = await makeStore(paths, join(place.directory, name), context, asWritten);
       } catch (error) {
         if (place.directory !== cache || !isWithoutSpace(error)) throw error;
         context.err(`${cache} has no room for the store of these files; for this answer it is in ${tmpdir()}\n`);
         place = temporaryPlace();
-        result = await makeStore(paths, join(place.directory, name), context);
+        made = await makeStore(paths, join(place.directory, name), context, asWritten);
       }
       if (place.directory === cache) await prune(cache);
     }
@@ -104,12 +119,15 @@ export async function pathStore(
     await place.dispose();
     throw error;
   }
-  const { dispose } = place;
+  const dispose = async (): Promise<void> => {
+    await made?.complete?.();
+    await place.dispose();
+  };
   // What this version has just ingested lacks nothing.
-  const open = result === undefined ? openStore : openWhole;
+  const open = made === undefined ? openStore : openWhole;
   let store: Store;
   try {
-    store = await open(join(place.directory, name), { mode: 'read', ...resources });
+    store = made?.store ?? (await open(join(place.directory, name), { mode: 'read', ...resources }));
   } catch (error) {
     await dispose();
     throw error;
@@ -122,9 +140,10 @@ export async function pathStore(
     if (!usable) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
-      throw nothingUsable(paths, result);
+      throw nothingUsable(paths, made?.result);
     }
-    return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name };
+    const cached = { directory: cachePlace(context), key };
+    return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name, cached };
   } catch (error) {
     await store.close();
     await dispose();
@@ -132,22 +151,62 @@ export async function pathStore(
   }
 }
 
+interface MadeStore {
+  readonly result: IngestResult;
+  /** Of one that is asked as it was written. */
+  readonly store?: Store;
+  /** Call it after the store was closed. */
+  readonly complete?: () => Promise<void>;
+}
+
 /** Made next to its place and renamed, so that a killed verb does not leave half a store under a valid name. */
-async function makeStore(paths: readonly string[], file: string, context: Context): Promise<IngestResult> {
+async function makeStore(
+  paths: readonly string[],
+  file: string,
+  context: Context,
+  asWritten: boolean,
+): Promise<MadeStore> {
   const directory = dirname(file);
   sweepTemporaryFiles(directory);
   const work = temporaryName(file, 'new', directory);
   const forget = onInterrupt(() => removeStore(work));
-  try {
-    const result = await ingestAll(paths, work, context);
-    if (!existsSync(work)) throw nothingUsable(paths, result);
-    await rename(work, file);
-    return result;
-  } finally {
+  const remove = (): void => {
     forget();
     removeStore(work);
+  };
+  let store: Store | undefined;
+  try {
+    const open = async (): Promise<Store> => {
+      store = await openWhole(work, { mode: 'write', ...INGEST_RESOURCES });
+      return store;
+    };
+    const result = await ingestAll(paths, { file: work, isNew: true, open }, context, asWritten);
+    if (store === undefined) throw nothingUsable(paths, result);
+    // Closing writes the log into the file, and may fail at it.
+    const complete = async (): Promise<void> => {
+      try {
+        if (!existsSync(`${work}.wal`)) await rename(work, file);
+      } finally {
+        remove();
+      }
+    };
+    if (asWritten) {
+      // The answer is given then, and the next question reads the files again.
+      if (bytesOf(work) < MOST_UNFINISHED_BYTES) return { result, store, complete: () => complete().catch(() => {}) };
+      await store.checkpoint();
+    }
+    await store.close();
+    await complete();
+    return { result };
+  } catch (error) {
+    await store?.close().catch(() => {});
+    remove();
+    throw error;
   }
 }
+
+const bytesOf = (file: string): number =>
+  [file, `${file}.wal`].reduce((sum, each) => sum + (statSync(each, { throwIfNoEntry: false })?.size ?? 0), 0);
 
 /** A home over its quota, a full or read-only disk: another directory may have space. */
 function isWithoutSpace(error: unknown): error is MbfError {
@@ -176,15 +235,19 @@ function temporaryPlace(): Place {
 }
 
 /** Standard input as a file of the run: it is read once, and a file is what parsers read twice. */
-async function inputStore(paths: readonly string[], context: Context, resources: StoreResources): Promise<PathStore> {
+async function inputStore(paths: readonly string[], context: Context, options: PathStoreOptions): Promise<PathStore> {
   const { directory: folder, dispose } = temporaryPlace();
   try {
     const input = join(folder, STANDARD_INPUT);
     await pipeline(process.stdin, createWriteStream(input));
     const cacheDir = join(folder, 'cache');
     const named = paths.map((path) => (path === '-' ? input : path));
-    const opened = await pathStore(named, { ...context, cacheDir }, resources);
-    return { ...opened, ...openedStore(opened.store, opened.failed, dispose) };
+    const opened = await pathStore(named, { ...context, cacheDir }, options);
+    const close = async (): Promise<void> => {
+      await opened.dispose();
+      await dispose();
+    };
+    return { ...opened, ...openedStore(opened.store, opened.failed, close), cached: undefined };
   } catch (error) {
     await dispose();
     throw error;
@@ -204,23 +267,26 @@ function removeStore(file: string): undefined {
   for (const leftover of [file, `${file}.wal`, `${file}.tmp`]) rmSync(leftover, { recursive: true, force: true });
 }
 
-async function ingestAll(paths: readonly string[], work: string, context: Context): Promise<IngestResult> {
+async function ingestAll(
+  paths: readonly string[],
+  store: StoreToOpen,
+  context: Context,
+  keepsLog: boolean,
+): Promise<IngestResult> {
   // With the first paths whose files are new: most questions are about a store that exists, and the modules that read
   // take a fifth of their time to load.
   const { ingest } = await import('../ingest/ingest.js');
-  const store = storeToOpen(work, { mode: 'write', ...INGEST_RESOURCES });
   const progress = progressOf(context);
   try {
-    return await ingest({ store, paths, now: new Date(), progress });
+    return await ingest({ store, paths, now: new Date(), progress, keepsLog });
   } finally {
     progress?.end();
-    await store.close();
   }
 }
 
 /** Undefined where it cannot be written: a home over its quota (login nodes) must not prevent an answer. */
 async function cacheDirectory(context: Context): Promise<string | undefined> {
-  const directory = join(context.cacheDir, 'paths');
+  const directory = cachePlace(context);
   try {
     await mkdir(directory, { recursive: true });
     await access(directory, constants.W_OK | constants.X_OK);
@@ -230,36 +296,7 @@ async function cacheDirectory(context: Context): Promise<string | undefined> {
   }
 }
 
-async function contentKey(paths: readonly string[], context: Context): Promise<string> {
-  const { candidates, failed, skipped } = await discover(paths);
-  for (const { rule, examples, count } of skipped) {
-    if (rule !== NOT_FOLLOWED) continue;
-    const [first] = examples;
-    const more = count > 1 ? ` and ${count - 1} more` : '';
-    context.err(`not followed: ${escapeControls(first!)}${more}; name it as a path, or use ingest --follow-links\n`);
-  }
-  const name = basename(resolve(paths[0]!));
-  const key = createHash('sha256').update(`${SCHEMA_VERSION} ${PARSER_VERSION} ${name}\n`);
-  for (const candidate of candidates) key.update(`${candidate.path} ${candidate.sizeBytes} ${candidate.mtimeMs}\n`);
-  for (const entry of failed) key.update(`${entry.displayPath} ${asFailure(entry.error).text}\n`);
-  return key.digest('hex').slice(0, 32);
-}
-
-async function prune(directory: string): Promise<void> {
-  for (const file of (await newestFirst(directory)).slice(MAX_CACHED)) await rm(file, { force: true });
-}
-
 /** The cached stores, the newest first: where a handle that an earlier verb printed for a path can be found. */
 export async function cachedStores(context: Context): Promise<string[]> {
-  return newestFirst(join(context.cacheDir, 'paths'));
-}
-
-async function newestFirst(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch(() => []);
-  const aged = await Promise.all(
-    names
-      .filter((name) => name.endsWith('.duckdb'))
-      .map(async (name) => ({ file: join(directory, name), at: (await stat(join(directory, name))).mtimeMs })),
-  );
-  return aged.sort((a, b) => b.at - a.at).map(({ file }) => file);
+  return newestFirst(cachePlace(context), '.duckdb');
 }

@@ -2,7 +2,7 @@
  * Progress of an ingest on stderr. On a terminal it is one line, rewritten at most ten times a second. Elsewhere it is
  * a line for each file, and only of work that takes more than five seconds: a short answer has no lines before it.
  */
-import type { IngestProgress } from '../ingest/ingest.js';
+import type { IngestProgress } from '../ingest/options.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { keepEnd, printable } from '../report/plain-text.js';
 import type { Context } from './context.js';

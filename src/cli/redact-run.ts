@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { diagnose } from '../findings/flows/diagnose.js';
 import { discover } from '../ingest/discover/discover.js';
 import { MbfError } from '../model/errors.js';
 import type { RedactionReport, RedactResult } from '../model/results/redact.js';
@@ -20,10 +19,11 @@ import {
 } from '../redact/redact.js';
 import { wordDiagnosis } from '../report/verdict/word-verdict.js';
 import { makeTemporaryDirectory } from '../store/temporary-files.js';
+import { diagnoseTarget } from './ask-diagnosis.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 import { asOutputError, checkFree, placeOf, withWorkDirectory, writing } from './output-file.js';
-import { pathStore } from './path-store.js';
+import { type PathStore, pathStore } from './path-store.js';
 
 const LEAST_KEY_BYTES = 16;
 
@@ -50,9 +50,8 @@ export async function redactPaths(
   paths: readonly string[],
   directory: string,
   key: Buffer,
-  context: Context,
+  known: KnownNames,
 ): Promise<Redaction & { readonly leftOver: RedactionReport['suspicious'] }> {
-  const known = await knownNames(paths, context);
   const discovery = await discover(paths);
   const first = await inspectFiles(discovery);
   const { names, inputs } = await collectNames(first, known);
@@ -64,12 +63,21 @@ export async function redactPaths(
 }
 
 /** Frames and hosts as the rows of these files have them. */
-async function knownNames(paths: readonly string[], context: Context): Promise<KnownNames> {
-  const opened = await pathStore(paths, context);
+async function knownNames({ store }: PathStore): Promise<KnownNames> {
+  const frames = await store.all('redact.frames');
+  const hosts = await store.all('redact.hosts');
+  return { frames, hosts: hosts.map(({ host }) => host) };
+}
+
+/** Asks the store of these files, which is opened once. */
+async function inStoreOf<Result>(
+  paths: readonly string[],
+  context: Context,
+  ask: (opened: PathStore) => Promise<Result>,
+): Promise<Result> {
+  const opened = await pathStore(paths, context, { asWritten: true });
   try {
-    const frames = await opened.store.all('redact.frames');
-    const hosts = await opened.store.all('redact.hosts');
-    return { frames, hosts: hosts.map(({ host }) => host) };
+    return await ask(opened);
   } finally {
     await opened.close();
   }
@@ -105,12 +113,19 @@ export async function redactRun(
   return withWorkDirectory(parent, output, async (work) => {
     const directory = join(work, name);
     writing(output, () => mkdirSync(directory));
-    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, context).catch(
+    const original = await inStoreOf(paths, context, async (opened) => ({
+      known: await knownNames(opened),
+      diagnosed: await diagnosed(opened),
+    }));
+    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, original.known).catch(
       (error) => {
         throw asOutputError(output, error);
       },
     );
-    const differences = await differencesOf(paths, directory, (text) => rewriter.restored(text), context);
+    // No question will be asked about this store again: the directory gets its name afterwards.
+    const ofBundle = { ...context, cacheDir: join(work, `${name}-cache`) };
+    const redacted = await inStoreOf([directory], ofBundle, diagnosed);
+    const differences = differencesOf(original.diagnosed, redacted, (text) => rewriter.restored(text));
     const complete: RedactionReport = {
       ...report,
       suspicious: leftOver,
@@ -140,14 +155,7 @@ const isBundle = (directory: string): boolean => existsSync(join(directory, REPO
 const OF_THE_PLACE = /"(?:run|root|path|file|commands?|created_at|touched_at|content_key|sha256)":/;
 
 /** Where the diagnosis of the bundle differs from that of the original, names mapped back. */
-async function differencesOf(
-  paths: readonly string[],
-  directory: string,
-  restore: (text: string) => string,
-  context: Context,
-): Promise<string[]> {
-  const original = await diagnosisOf(paths, context);
-  const redacted = await diagnosisOf([directory], context);
+function differencesOf(original: Diagnosed, redacted: Diagnosed, restore: (text: string) => string): string[] {
   const differences: string[] = [];
   const isSame = (a: string, b: string): boolean => {
     const shown = plain(a);
@@ -172,21 +180,17 @@ function plain(text: string): string {
   return text.replace(/<secret: (\d+) characters?>/g, (_, length: string) => 'x'.repeat(Number(length)));
 }
 
-/** `nameless` takes the name of the run out of a text: the directory of a bundle has another one. */
-async function diagnosisOf(
-  paths: readonly string[],
-  context: Context,
-): Promise<{ readonly result: unknown; nameless(text: string): string }> {
-  const opened = await pathStore(paths, context);
-  try {
-    const options = { capacityBytes: undefined, advises: true, failedSources: opened.failed };
-    const result = wordDiagnosis(await diagnose(opened.store, opened.runId, opened.run, options));
-    const name = opened.run.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-    const pattern = new RegExp(`(?<![\\w.-])${name}(?![\\w-])`, 'g');
-    return { result, nameless: (text) => text.replaceAll(pattern, 'RUN') };
-  } finally {
-    await opened.close();
-  }
+interface Diagnosed {
+  readonly result: unknown;
+  /** Takes the name of the run out of a text: the directory of a bundle has another one. */
+  nameless(text: string): string;
+}
+
+async function diagnosed(opened: PathStore): Promise<Diagnosed> {
+  const result = wordDiagnosis(await diagnoseTarget({ ...opened, handle: undefined }, {}));
+  const name = opened.run.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+  const pattern = new RegExp(`(?<![\\w.-])${name}(?![\\w-])`, 'g');
+  return { result, nameless: (text) => text.replaceAll(pattern, 'RUN') };
 }
 
 /**
@@ -210,7 +214,8 @@ export async function redactedCopy(
   try {
     const work = join(folder, 'work');
     mkdirSync(work);
-    const { report, rewriter } = await redactPaths(paths, work, readKey(key), context);
+    const known = await inStoreOf(paths, context, knownNames);
+    const { report, rewriter } = await redactPaths(paths, work, readKey(key), known);
     writeReport(work, report);
     const path = join(folder, 'run', rewriter.rewritten(basename(resolve(paths[0]!))));
     mkdirSync(join(folder, 'run'));

@@ -1,7 +1,6 @@
 /** Pages from opened operands. Loaded only by verbs that write one. */
 
 import { readFileSync } from 'node:fs';
-import { diagnose } from '../findings/flows/diagnose.js';
 import { describeReport, type RunReport } from '../findings/flows/report.js';
 import { sourceLines } from '../ingest/read/source-lines.js';
 import { hideSecretsIn } from '../knowledge/secrets.js';
@@ -10,6 +9,7 @@ import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
 import { reportHtml } from '../report/html/report-html.js';
 import { combinationRules, wordDiagnosis } from '../report/verdict/word-verdict.js';
+import { diagnoseTarget } from './ask-diagnosis.js';
 import type { Session } from './session.js';
 import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
@@ -34,15 +34,9 @@ export function pageOf(report: ReportResult): string {
 }
 
 export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
-  const { store, runId, run, handle, failed } = target;
+  const { store, runId, run, handle } = target;
   const diagnosis = withoutPicture(
-    wordDiagnosis(
-      await diagnose(store, runId, run, {
-        capacityBytes: options.capacityBytes,
-        advises: true,
-        failedSources: failed,
-      }),
-    ),
+    wordDiagnosis(await diagnoseTarget(target, { capacityBytes: options.capacityBytes })),
   );
   return describeReport({
     ...{ store, runId, run, handle, diagnosis, program: program() },

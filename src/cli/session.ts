@@ -5,10 +5,13 @@ import type { SnapshotFilter } from '../derive/run/names/snapshots.js';
 import type { ChosenDevice } from '../derive/state/choose-snapshot.js';
 import type { Moment } from '../derive/trace/moment.js';
 import { MbfError } from '../model/errors.js';
+import type { Diagnosis } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
+import type { Operands } from './operands.js';
 import type { OpenedStore } from './path-store.js';
-import type { Operands, Target } from './target.js';
+import type { DiagnoseQuestion } from './stored-answer.js';
+import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 
 export interface CommonOptions {
@@ -56,7 +59,7 @@ export class Session {
   /** Opens that store only for `work`. */
   async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
     this.givenStore = this.db;
-    const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./target.js')]);
+    const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./operands.js')]);
     const store = await openStore(this.db, { mode, ...resourcesOf(this.common) });
     try {
       return await work(store);
@@ -72,7 +75,8 @@ export class Session {
   }
 
   async close(): Promise<void> {
-    for (const opened of this.#opened.splice(0)) await opened.close();
+    // The last first: the store of a copy is in the directory of the copy.
+    for (const opened of this.#opened.splice(0).reverse()) await opened.close();
   }
 
   note({ failed }: Pick<OpenedStore, 'failed'>): void {
@@ -95,6 +99,16 @@ export class Session {
     const opened = await openTarget(operands, this.common, context);
     this.note(opened);
     return this.#opening(opened);
+  }
+
+  /** Of what the operands mean. That of paths whose files did not change is stored; then no store is opened. */
+  async diagnosis(operand: Operands, question: DiagnoseQuestion): Promise<Diagnosis> {
+    const { askDiagnosis } = await import('./ask-diagnosis.js');
+    const { operands, context } = await this.#redacted(operand);
+    const { diagnosis, opened } = await askDiagnosis(operands, question, this.common, context);
+    this.note({ failed: diagnosis.failed_sources });
+    if (opened !== undefined) this.#opening(opened);
+    return diagnosis;
   }
 
   #opening<Opened extends OpenedStore>(opened: Opened): Opened {

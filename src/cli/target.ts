@@ -1,55 +1,29 @@
 /** What a verb is asked about: paths, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
-import { MIB, parseSize } from '../model/units.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { openStore } from './open-store.js';
+import { type DbOptions, type Kind, type Operands, partsOf, pathsOf, resourcesOf } from './operands.js';
 import {
   cachedStores,
   failedSources,
   type OpenedStore,
   openedStore,
+  type PathStoreOptions,
   pathStore,
   type StoreResources,
 } from './path-store.js';
+import type { CachedFiles } from './stored-answer.js';
 
 export interface Target extends OpenedStore {
+  /** Where the operands are paths. */
+  readonly cached?: CachedFiles | undefined;
   /** The run a verb is about. */
   readonly runId: number;
   readonly run: string;
   /** Set if the operand named one snapshot. */
   readonly handle: string | undefined;
-}
-
-export interface DbOptions {
-  readonly db?: string | undefined;
-  readonly memoryLimit?: string | undefined;
-  readonly wait?: string | undefined;
-}
-
-/**
- * `--memory-limit` and `--wait` for the database. Throws MBF1001 below 64 MiB, as no question is answered with less,
- * and for a time that is none.
- */
-export function resourcesOf(options: DbOptions): StoreResources {
-  const waiting = options.wait === undefined ? {} : { waitMs: waitOf(options.wait) };
-  if (options.memoryLimit === undefined) return waiting;
-  const memoryLimitBytes = parseSize(options.memoryLimit);
-  if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
-    throw new MbfError(
-      'MBF1001',
-      `invalid --memory-limit ${JSON.stringify(options.memoryLimit)}; expected a size of at least 64MiB`,
-    );
-  }
-  return { memoryLimitBytes, ...waiting };
-}
-
-function waitOf(text: string): number {
-  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(seconds))
-    throw new MbfError('MBF1001', `invalid --wait ${JSON.stringify(text)}; expected a number of seconds`);
-  return 1000 * seconds;
 }
 
 /** The store itself, for verbs that list or query all of it. A path operand means the store of that path. */
@@ -63,30 +37,22 @@ export async function openTargetStore(
   return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
 
-type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
-
-/** Of a verb: none is the run ingested last, several are the paths of one run, `-` is standard input. */
-export type Operands = string | readonly string[] | undefined;
-
 /**
  * Resolves as path, then handle, then run name, then commit (of `ingest --commit`, or printed in a log), then label;
  * `run:`, `snapshot:`, `commit:`, `label:` and `path:` force one of them. Of several runs of a commit or label, the
  * latest. Of several operands, each is a path. Throws MBF1002 for an unknown name, MBF1003 for a missing path.
  */
-export async function openTarget(operands: Operands, options: DbOptions, context: Context): Promise<Target> {
+export async function openTarget(
+  operands: Operands,
+  options: DbOptions,
+  context: Context,
+  ofPaths: Pick<PathStoreOptions, 'contentKey' | 'asWritten'> = {},
+): Promise<Target> {
   const resources = resourcesOf(options);
-  const words = typeof operands === 'string' ? [operands] : (operands ?? []);
-  if (words.length > 1 || words[0] === '-') {
-    const paths = words.map((word) => word.replace(/^path:/, ''));
-    return { ...(await pathStore(paths, context, resources)), handle: undefined };
-  }
-  const [operand] = words;
-  const forced = /^(run|snapshot|commit|label|path):(.*)$/s.exec(operand ?? '');
-  const kind = forced?.[1] as Kind;
-  const name = forced?.[2] ?? operand;
-  if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
-    return { ...(await pathStore([name], context, resources)), handle: undefined };
-  }
+  const paths = pathsOf(operands);
+  if (paths !== undefined)
+    return { ...(await pathStore(paths, context, { ...resources, ...ofPaths })), handle: undefined };
+  const { kind, name } = partsOf(typeof operands === 'string' ? operands : operands?.[0]);
   const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {
     const found = await inStore(file, kind, name, resources);

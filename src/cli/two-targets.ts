@@ -1,7 +1,8 @@
 /** Two operands that may be in one store: a process opens a store once, so the other is closed where it must be. */
 import { MbfError } from '../model/errors.js';
 import type { Context } from './context.js';
-import { type DbOptions, openTarget, type Target } from './target.js';
+import type { DbOptions } from './operands.js';
+import { openTarget, type Target } from './target.js';
 
 export interface TwoTargets {
   use<Result>(side: 0 | 1, work: (target: Target) => Promise<Result>): Promise<Result>;

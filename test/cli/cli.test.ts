@@ -369,7 +369,8 @@ describe('a path instead of a run', () => {
     file = join(root, 'snapshot_3.pickle');
     writeFileSync(file, smallSnapshot());
   });
-  const stores = (): string[] => readdirSync(join(cache, 'mbforensics', 'paths'));
+  const stores = (): string[] =>
+    readdirSync(join(cache, 'mbforensics', 'paths')).filter((name) => name.endsWith('.duckdb'));
   const ask = (verb: string, path: string, env: Record<string, string> = { XDG_CACHE_HOME: cache }): Answer =>
     cli.expect(0, [...wordsOf(verb), path, '--json'], { cwd: root, env });
 

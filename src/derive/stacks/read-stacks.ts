@@ -7,25 +7,45 @@ import type { Store } from '../../store/store.js';
 const AT_ONCE = 10_000;
 const SPEC = { stack_id: 'i32', frame_id: 'i32' } as const;
 
+/** What is kept of a store: its stacks do not change while it is open for reading. */
+interface KnownStacks {
+  readonly stacks: Map<number, readonly Frame[]>;
+  readonly frames: Map<number, Frame>;
+}
+
+/** The views of one answer ask for the same stacks; beyond this many, they are read again. */
+const MOST_KEPT = 20_000;
+const kept = new WeakMap<Store, KnownStacks>();
+
+function knownOf(store: Store): KnownStacks {
+  let known = store.mode === 'read' ? kept.get(store) : undefined;
+  if (known === undefined || known.stacks.size > MOST_KEPT) {
+    known = { stacks: new Map(), frames: new Map() };
+    kept.set(store, known);
+  }
+  return known;
+}
+
 /**
  * Frames innermost first. Equal frames are one object: stacks have most of theirs in common, and so may whatever is
  * found out about them.
  */
-export async function readStacks(store: Store, ids: Iterable<number>): Promise<Map<number, Frame[]>> {
+export async function readStacks(store: Store, ids: Iterable<number>): Promise<Map<number, readonly Frame[]>> {
+  const { stacks, frames } = knownOf(store);
   const wanted = [...new Set(ids)].filter((id) => id >= 0);
-  const numbers = new Map<number, number[]>(wanted.map((id) => [id, []]));
+  const missing = wanted.filter((id) => !stacks.has(id));
+  const numbers = new Map<number, number[]>(missing.map((id) => [id, []]));
   const inUse = new Set<number>();
-  for (let start = 0; start < wanted.length; start += AT_ONCE) {
-    const stack_ids = wanted.slice(start, start + AT_ONCE).join(',');
+  for (let start = 0; start < missing.length; start += AT_ONCE) {
+    const stack_ids = missing.slice(start, start + AT_ONCE).join(',');
     for await (const { rows, columns } of store.readQueryColumns('snapshot.stack_frames', { stack_ids }, SPEC)) {
       for (let i = 0; i < rows; i += 1) {
         numbers.get(columns.stack_id[i]!)?.push(columns.frame_id[i]!);
-        inUse.add(columns.frame_id[i]!);
+        if (!frames.has(columns.frame_id[i]!)) inUse.add(columns.frame_id[i]!);
       }
     }
   }
-  const frames = await readFrames(store, [...inUse]);
-  const stacks = new Map<number, Frame[]>();
+  await addFrames(store, [...inUse], frames);
   for (const [id, own] of numbers) {
     const found: Frame[] = [];
     for (const number of own) {
@@ -34,17 +54,15 @@ export async function readStacks(store: Store, ids: Iterable<number>): Promise<M
     }
     stacks.set(id, found);
   }
-  return stacks;
+  return new Map(wanted.map((id) => [id, stacks.get(id)!]));
 }
 
-async function readFrames(store: Store, ids: readonly number[]): Promise<Map<number, Frame>> {
-  const frames = new Map<number, Frame>();
+async function addFrames(store: Store, ids: readonly number[], frames: Map<number, Frame>): Promise<void> {
   for (let start = 0; start < ids.length; start += AT_ONCE) {
     const frame_ids = ids.slice(start, start + AT_ONCE).join(',');
     for (const { frame_id, name, filename, line } of await store.all('snapshot.frames', { frame_ids }))
       frames.set(frame_id, { name, filename, line });
   }
-  return frames;
 }
 
 /** What to call memory with an empty or unrecorded stack. */

@@ -93,19 +93,27 @@ type Chosen = { readonly row: SnapshotRow; readonly device: number };
 /** Those that ran out, in the order of the verdicts; then those with most live memory. */
 async function chooseDevices({ store, runId, handle, diagnosis }: ReportOptions): Promise<Chosen[]> {
   const ranked: (Chosen & { readonly verdict: number; readonly bytes: number })[] = [];
-  for (const row of await listSnapshots(store, handle === undefined ? { runId } : { handle }))
-    for (const device of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
+  const listed = await listSnapshots(store, handle === undefined ? { runId } : { handle });
+  const devicesOf = await store.allOf(
+    'snapshot.devices',
+    listed.map(({ snapshot_id }) => ({ snapshot_id })),
+  );
+  const verdictsAt = groupBy(
+    diagnosis.verdicts.flatMap(({ device, evidence }, number) => {
+      const paths = evidence.flatMap(({ lines }) => (lines !== undefined && 'entry' in lines ? lines.path : []));
+      return [...new Set(paths)].map((path) => ({ path, device, number }));
+    }),
+    ({ path }) => path,
+  );
+  for (const [i, row] of listed.entries())
+    for (const device of devicesOf[i]!) {
       if (device.segments === 0 && device.events === null) continue;
-      const verdict = diagnosis.verdicts.findIndex(
-        (one) =>
-          one.evidence.some(
-            ({ lines }) => lines !== undefined && 'entry' in lines && lines.path === row.display_path,
-          ) &&
-          (one.device === null || one.device === device.device),
-      );
+      const verdict = verdictsAt
+        .get(row.display_path)
+        ?.find((one) => one.device === null || one.device === device.device);
       ranked.push({
         ...{ row, device: device.device },
-        verdict: verdict < 0 ? Number.POSITIVE_INFINITY : verdict,
+        verdict: verdict?.number ?? Number.POSITIVE_INFINITY,
         bytes: device.peak_anchored_bytes ?? device.active_bytes,
       });
     }

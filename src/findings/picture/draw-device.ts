@@ -1,6 +1,6 @@
 /** The course of one device as a page draws it. All figures are actual sizes of blocks and segments. */
 import { isSmall } from '../../allocator/rounding.js';
-import { frameText } from '../../attribution/frames/call-site.js';
+import { type Frame, frameText } from '../../attribution/frames/call-site.js';
 import { readStacks } from '../../derive/stacks/read-stacks.js';
 import { deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps } from '../../derive/trace/steps.js';
@@ -145,18 +145,23 @@ async function stackTexts(
 ): Promise<{ stacks: readonly (readonly number[])[]; frames: readonly string[] }> {
   const read = await readStacks(store, ids);
   const frames: string[] = [];
-  const indices = new Map<string, number>();
+  const byText = new Map<string, number>();
+  // Equal frames are one object.
+  const indices = new Map<Frame, number>();
+  const indexOf = (frame: Frame): number => {
+    const known = indices.get(frame);
+    if (known !== undefined) return known;
+    const text = frameText(frame);
+    const index = byText.get(text) ?? frames.push(text) - 1;
+    byText.set(text, index);
+    indices.set(frame, index);
+    return index;
+  };
   let left = MOST_FRAMES;
   const stacks = ids.map((id) => {
     const all = read.get(id) ?? [];
     left -= all.length;
-    return (left < 0 ? all.slice(0, LEAST_FRAMES) : all).map((frame) => {
-      const text = frameText(frame);
-      const known = indices.get(text);
-      if (known !== undefined) return known;
-      indices.set(text, frames.length);
-      return frames.push(text) - 1;
-    });
+    return (left < 0 ? all.slice(0, LEAST_FRAMES) : all).map(indexOf);
   });
   return { stacks, frames };
 }

@@ -9,6 +9,8 @@ import type { ChosenBlocks } from './choose-blocks.js';
 
 /** What `picture.blocks` takes for no range. */
 const NO_RANGE = { from: 0, to: -2 };
+/** Sizes of blocks are multiples of it, except for those of other allocators. */
+const UNIT_BYTES = 512;
 /** Segments and mapped runs of a page. */
 const MOST_SEGMENTS = 20_000;
 export type DeviceId = { readonly snapshot_id: number; readonly device: number };
@@ -64,12 +66,14 @@ export async function readBlocks(store: Store, id: DeviceId): Promise<ReadBlocks
     blocks.to.set(columns.to_seq, at);
     blocks.pending.set(columns.pending_seq, at);
     blocks.bytes.set(columns.actual_bytes, at);
+    const { label, pool, actual_bytes } = columns;
     for (let i = 0; i < count; i += 1) {
-      const code = codeOf.get(columns.label[i]!) ?? codeOf.get(NULL_I32)!;
+      const code = codeOf.get(label[i]!) ?? codeOf.get(NULL_I32)!;
       blocks.component[at + i] = code;
       occurs[code] = 1;
-      if (columns.pool[i] !== NULL_I32 && pools.has(columns.pool[i]!)) blocks.isPrivate[at + i] = 1;
-      if (columns.actual_bytes[i]! % 512 !== 0) odd = true;
+      if (pools.size > 0 && pools.has(pool[i]!)) blocks.isPrivate[at + i] = 1;
+      // The lowest 9 bits; a remainder of doubles takes ten times as long.
+      if ((actual_bytes[i]! & (UNIT_BYTES - 1)) !== 0) odd = true;
     }
     blocks.count += count;
   }
@@ -77,7 +81,7 @@ export async function readBlocks(store: Store, id: DeviceId): Promise<ReadBlocks
   const places = Uint8Array.from(STACKING_ORDER, (component) => Math.max(0, components.indexOf(component)));
   for (let i = 0; i < blocks.count; i += 1) blocks.component[i] = places[blocks.component[i]!]!;
   const labels = new Map([...codeOf].map(([label, code]) => [label, places[code]!]));
-  return { blocks, components, unitBytes: odd ? 1 : 512, pools, labels };
+  return { blocks, components, unitBytes: odd ? 1 : UNIT_BYTES, pools, labels };
 }
 
 const UNLABELLED = 'unattributed';

@@ -20,7 +20,7 @@ export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Ar
   const { blocks, segments, bands, stacks } = columns;
   const frames = new TextEncoder().encode(JSON.stringify(columns.frames));
   sink.varint(frames.length);
-  for (const byte of frames) sink.byte(byte);
+  sink.append(frames);
   writeColumn(
     sink,
     stacks.map((stack) => stack.length),

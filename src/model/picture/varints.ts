@@ -3,24 +3,33 @@
  * hold all integers below 2^53, and are decoded by one loop. Shared by the generator of the page and the page itself.
  */
 
+const MOST_INT = 2 ** 31 - 1;
+
 /** Bytes that grow as they are written. */
 export class ByteSink {
   private bytes = new Uint8Array(1 << 16);
   length = 0;
 
-  byte(value: number): void {
-    if (this.length === this.bytes.length) this.grow();
-    this.bytes[this.length++] = value;
-  }
-
   /** `value` must be an integer of 0 to 2^53 − 1. */
   varint(value: number): void {
     if (this.length + 8 > this.bytes.length) this.grow();
-    while (value >= 0x80) {
+    while (value > MOST_INT) {
       this.bytes[this.length++] = (value % 0x80) | 0x80;
       value = Math.floor(value / 0x80);
     }
-    this.bytes[this.length++] = value;
+    // Most are small, and integers of 31 bits are divided by shifting.
+    let small = value | 0;
+    while (small >= 0x80) {
+      this.bytes[this.length++] = (small & 0x7f) | 0x80;
+      small >>>= 7;
+    }
+    this.bytes[this.length++] = small;
+  }
+
+  append(bytes: Uint8Array): void {
+    while (this.length + bytes.length > this.bytes.length) this.grow();
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
   }
 
   private grow(): void {

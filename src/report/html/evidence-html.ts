@@ -79,9 +79,13 @@ function quoted({ text: shown, evidence }: ShowResult): Child {
   return [
     quotedLines(shown, evidence.lines.line),
     shown.status === 'same_size' &&
-      textElement('p', 'A large file: only its size was compared with that of the file that was read.', {
-        class: 'note',
-      }),
+      textElement(
+        'p',
+        'A large file with another time of change: only parts of it were compared with the file that was read.',
+        {
+          class: 'note',
+        },
+      ),
   ];
 }
 

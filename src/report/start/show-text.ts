@@ -185,7 +185,8 @@ function quoted({ text, evidence }: ShowResult): string[] {
     if (number === at) return wrapped(`${start}${body}`, ' '.repeat(start.length)).join('\n');
     return `${start}${body.length > screen.width - start.length ? `${body.slice(0, screen.width - start.length - 1)}…` : body}`.trimEnd();
   });
-  const note = text.status === 'same_size' ? ['  (a large file: only its size was compared)'] : [];
+  const note =
+    text.status === 'same_size' ? ['  (a large file with another time of change: only parts of it were compared)'] : [];
   return ['', ...lines, ...note];
 }
 

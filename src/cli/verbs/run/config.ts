@@ -1,9 +1,9 @@
 import { describeConfig, type RunSettings, readSettings } from '../../../derive/run/config.js';
 import { configText } from '../../../report/run/config-text.js';
 import { defineVerb } from '../../define-verb.js';
+import type { Operands } from '../../operands.js';
 import { option, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
-import type { Operands } from '../../target.js';
 
 export const verb = defineVerb({
   name: 'config',

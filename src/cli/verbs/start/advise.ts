@@ -1,6 +1,5 @@
 import { advise } from '../../../findings/advice/advise.js';
 import { pasteForms } from '../../../findings/advice/paste-forms.js';
-import { diagnose } from '../../../findings/flows/diagnose.js';
 import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../../findings/symptoms/index.js';
@@ -11,6 +10,7 @@ import { wordSymptom } from '../../../report/start/symptom-words.js';
 import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
+import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
 import { CAPACITY, choice, MARKDOWN, option, REDACT, RUN, STEP_RANGE } from '../../options.js';
 
@@ -40,7 +40,7 @@ export const verb = defineVerb({
   async ask({ run: operand, capacity, fix, paste, stepRange }, session) {
     const target = await session.target(operand);
     const { store, runId, run } = target;
-    const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
+    const diagnosis = await diagnoseTarget(target, { capacityBytes: capacity?.bytes }, { advises: false });
     const worded = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
     const evidence = await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange });

@@ -1,4 +1,3 @@
-import { diagnose } from '../../../findings/flows/diagnose.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseResult } from '../../../model/results/common.js';
 import { diagnoseText } from '../../../report/start/diagnose-text.js';
@@ -72,7 +71,5 @@ async function diagnosed(
   capacityBytes: number | undefined,
   session: Session,
 ): Promise<DiagnoseResult> {
-  const target = await session.target(operands);
-  const options = { capacityBytes, advises: true, failedSources: target.failed };
-  return wordDiagnosis(await diagnose(target.store, target.runId, target.run, options));
+  return wordDiagnosis(await session.diagnosis(operands, { capacityBytes }));
 }

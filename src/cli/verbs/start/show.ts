@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { diagnose } from '../../../findings/flows/diagnose.js';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { sourceLines } from '../../../ingest/read/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import { showText } from '../../../report/start/show-text.js';
 import { combinationRules, wordDiagnosis } from '../../../report/verdict/word-verdict.js';
+import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
 import { capacity, count, countOrAll, operand, option, RUN } from '../../options.js';
 
@@ -30,10 +30,7 @@ export const verb = defineVerb({
       );
     const handle = isHandle(first) ? (HANDLE.test(first) ? first.toUpperCase() : first) : undefined;
     const target = await session.target(runOf(first, second));
-    const diagnosis = await diagnose(target.store, target.runId, target.run, {
-      capacityBytes: capacity?.bytes,
-      failedSources: target.failed,
-    });
+    const diagnosis = await diagnoseTarget(target, { capacityBytes: capacity?.bytes }, { advises: false });
     const question = { handle, verdict, limit, readLines: sourceLines, rules: combinationRules() };
     return describeShow(target.store, target.runId, wordDiagnosis(diagnosis), question);
   },

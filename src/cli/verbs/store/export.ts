@@ -14,10 +14,11 @@ import { wholeTable } from '../../../store/whole-table.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
+import { resourcesOf } from '../../operands.js';
 import { CSV_RAW, flag, operand, option, REDACT, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { demandSnapshots, type Session } from '../../session.js';
-import { resourcesOf, type Target } from '../../target.js';
+import type { Target } from '../../target.js';
 import { version } from '../../version.js';
 
 const ROW_FORMATS: readonly ExportFormat[] = ['parquet', 'csv'];

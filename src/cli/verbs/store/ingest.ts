@@ -8,10 +8,10 @@ import { sweepTemporaryFiles } from '../../../store/temporary-files.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { onInterrupt } from '../../interrupt.js';
+import { resourcesOf } from '../../operands.js';
 import { flag, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { progressOf } from '../../progress.js';
-import { resourcesOf } from '../../target.js';
 
 export const verb = defineVerb({
   name: 'ingest',

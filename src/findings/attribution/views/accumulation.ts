@@ -24,10 +24,20 @@ interface Step {
  */
 function ownFrames(frames: readonly Frame[]): readonly Step[] {
   const own = frames.filter((frame) => frameKind(frame) === 'code' || frameKind(frame) === 'generated');
-  if (own.length > 0)
-    return own.map((frame) => ({ key: `${frame.name} ${frame.filename} ${frame.line}`, text: frameText(frame) }));
+  if (own.length > 0) return own.map(stepOf);
   const site = callSite(frames);
   return site === undefined ? [] : [{ key: site, text: site }];
+}
+
+/** Stacks have most frames in common, as the same objects. */
+const steps = new WeakMap<Frame, Step>();
+
+function stepOf(frame: Frame): Step {
+  const known = steps.get(frame);
+  if (known !== undefined) return known;
+  const step = { key: `${frame.name} ${frame.filename} ${frame.line}`, text: frameText(frame) };
+  steps.set(frame, step);
+  return step;
 }
 
 /**

@@ -63,13 +63,16 @@ export async function describeAttribution(
   let annotated: AnnotatedSource | undefined;
   for (const row of await listSnapshots(store, filter)) {
     const runId = (await store.one('replay.run_of_snapshot', { snapshot_id: row.snapshot_id }))!.run_id;
-    if (!runs.has(runId)) runs.set(runId, readRunFigures(store, runId));
-    const run = await runs.get(runId)!;
+    let stage: number | null = null;
+    if (row.rank !== null) {
+      if (!runs.has(runId)) runs.set(runId, readRunFigures(store, runId));
+      stage = (await runs.get(runId)!).stageOf(row.rank);
+    }
     for (const { device, segments, events } of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
       if (segments === 0 && events === null) continue;
       if (question.device !== undefined && device !== question.device) continue;
       try {
-        const found = await describeDevice(store, row, device, run, question);
+        const found = await describeDevice(store, row, device, stage, question);
         devices.push(found.device);
         if (found.annotated !== undefined && (annotated === undefined || matters(found.annotated) > matters(annotated)))
           annotated = found.annotated;
@@ -99,7 +102,7 @@ async function describeDevice(
   store: Store,
   row: QueryRow<'snapshot.list'>,
   device: number,
-  run: RunOfRanks,
+  stage: number | null,
   question: AttributeQuestion,
 ): Promise<{ readonly device: AttributedDevice; readonly annotated: AnnotatedSource | undefined }> {
   const id = { snapshot_id: row.snapshot_id, device };
@@ -129,7 +132,7 @@ async function describeDevice(
       path: row.display_path,
       handle: row.handle,
       rank: row.rank,
-      stage: run.stageOf(row.rank),
+      stage,
       device,
       seq: seq < 0 ? null : seq,
       basis: history.holds ? 'actual' : 'approximate',

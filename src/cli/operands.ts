@@ -1,0 +1,55 @@
+/** What operands and the options of a store mean, before anything is opened. */
+import { existsSync } from 'node:fs';
+import { MbfError } from '../model/errors.js';
+import { MIB, parseSize } from '../model/units.js';
+import type { StoreResources } from './path-store.js';
+
+/** Undefined: whatever it is found to be. */
+export type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
+
+/** Of a verb: none is the run ingested last, several are the paths of one run, `-` is standard input. */
+export type Operands = string | readonly string[] | undefined;
+
+/** An operand such as `run:NAME`, in its parts; `kind` is undefined without a prefix. */
+export function partsOf(operand: string | undefined): { readonly kind: Kind; readonly name: string | undefined } {
+  const forced = /^(run|snapshot|commit|label|path):(.*)$/s.exec(operand ?? '');
+  return { kind: forced?.[1] as Kind, name: forced?.[2] ?? operand };
+}
+
+/** The paths of one run that the operands are; undefined if they are something of a store. */
+export function pathsOf(operands: Operands): readonly string[] | undefined {
+  const words = typeof operands === 'string' ? [operands] : (operands ?? []);
+  if (words.length > 1 || words[0] === '-') return words.map((word) => word.replace(/^path:/, ''));
+  const { kind, name } = partsOf(words[0]);
+  return name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name))) ? [name] : undefined;
+}
+
+export interface DbOptions {
+  readonly db?: string | undefined;
+  readonly memoryLimit?: string | undefined;
+  readonly wait?: string | undefined;
+}
+
+/**
+ * `--memory-limit` and `--wait` for the database. Throws MBF1001 below 64 MiB, as no question is answered with less,
+ * and for a time that is none.
+ */
+export function resourcesOf(options: DbOptions): StoreResources {
+  const waiting = options.wait === undefined ? {} : { waitMs: waitOf(options.wait) };
+  if (options.memoryLimit === undefined) return waiting;
+  const memoryLimitBytes = parseSize(options.memoryLimit);
+  if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
+    throw new MbfError(
+      'MBF1001',
+      `invalid --memory-limit ${JSON.stringify(options.memoryLimit)}; expected a size of at least 64MiB`,
+    );
+  }
+  return { memoryLimitBytes, ...waiting };
+}
+
+function waitOf(text: string): number {
+  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(seconds))
+    throw new MbfError('MBF1001', `invalid --wait ${JSON.stringify(text)}; expected a number of seconds`);
+  return 1000 * seconds;
+}
