@@ -18,5 +18,5 @@ SELECT
   label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules, sum(live.actual_bytes)::BIGINT AS bytes,
   CASE WHEN count(live.requested_bytes) = count(*) THEN sum(live.requested_bytes)::BIGINT END AS requested_bytes, count(*) AS blocks
 FROM live_at(snapshot_key, device_no, at_seq) AS live
-LEFT JOIN label ON label.snapshot_id = snapshot_key AND label.device = device_no AND label.label = live.label
+LEFT JOIN (SELECT * FROM label WHERE snapshot_id = snapshot_key AND device = device_no) AS label ON label.label = live.label
 GROUP BY ALL

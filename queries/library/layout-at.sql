@@ -45,7 +45,7 @@ owned AS (
   FROM part
   JOIN segments_at(snapshot_key, device_no, at_seq) AS segment ON segment.address = part.segment_address
   JOIN derived_history AS history ON history.snapshot_id = snapshot_key AND history.device = device_no
-  LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = segment.pool)
+  LEFT JOIN (SELECT * FROM snapshot_pool WHERE snapshot_id = snapshot_key) AS pool ON pool.pool = segment.pool)
 SELECT
   segment_address, address, block, bytes, is_pending, least(segment_address + from_byte, 18446744073709551615)::UBIGINT AS free_address,
   free_bytes,

@@ -19,7 +19,7 @@
 WITH segment AS (
   SELECT extent.address, extent.total_bytes, (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private
   FROM segments_at(snapshot_key, device_no, at_seq) AS extent
-  LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = extent.pool),
+  LEFT JOIN (SELECT * FROM snapshot_pool WHERE snapshot_id = snapshot_key) AS pool ON pool.pool = extent.pool),
 live AS (
   SELECT block.actual_bytes, block.requested_bytes AS requested, block.most_bytes - block.least_bytes AS uncertain,
     CASE WHEN segment.is_private THEN 'private' WHEN block.state = 'active_pending_free' THEN 'pending'

@@ -1,11 +1,12 @@
 -- @name   log.snapshot_settings
--- @title  Allocator settings that the snapshots of a run recorded
+-- @title  Allocator settings that the snapshots of a run recorded, with the ranks of each value
 -- @param  run_id INTEGER
 -- @col    key   VARCHAR
 -- @col    value VARCHAR
--- @col    rank  INTEGER?
+-- @col    ranks INTEGER[] NULL among them: a snapshot of an unknown rank
 -- @why    The allocator's own record is effective where variables only ask: PYTORCH_ALLOC_CONF and its older names, set late, or twice.
-SELECT DISTINCT setting.key, setting.value, snapshot.rank
+SELECT setting.key, setting.value, list(DISTINCT snapshot.rank ORDER BY snapshot.rank NULLS FIRST) AS ranks
 FROM snapshot_setting AS setting JOIN snapshot USING (snapshot_id)
 WHERE snapshot.run_id = $run_id
-ORDER BY setting.key, setting.value, snapshot.rank NULLS FIRST
+GROUP BY setting.key, setting.value
+ORDER BY setting.key, setting.value

@@ -21,4 +21,4 @@ SELECT handler.name, handler.filename, handler.line, max(entry.seq) AS seq
 FROM entry JOIN handler USING (stack_id)
 GROUP BY ALL
 HAVING bool_and(entry.is_last)
-ORDER BY seq DESC, handler.name, handler.filename, handler.line
+ORDER BY seq DESC, name, filename, line

@@ -15,4 +15,4 @@ SELECT
 FROM trace_oom AS oom
 JOIN event ON event.snapshot_id = oom.snapshot_id AND event.device = oom.device AND event.seq = oom.seq
 WHERE oom.snapshot_id = $snapshot_id
-ORDER BY oom.device, oom.seq
+ORDER BY device, seq

@@ -26,4 +26,4 @@ total AS (
 SELECT total.*, most.site, most.bytes AS site_bytes
 FROM total LEFT JOIN most ON most.snapshot_id = total.snapshot_id
 WHERE total.total_bytes > 0
-ORDER BY total.total_bytes DESC, total.snapshot_id
+ORDER BY total_bytes DESC, snapshot_id

@@ -25,4 +25,4 @@ LEFT JOIN active ON active.segment = segment.segment
 LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = segment.snapshot_id AND pool.pool = segment.pool
 WHERE segment.snapshot_id = $snapshot_id
 GROUP BY ALL
-ORDER BY segment.device, pool.pool_id_a NULLS FIRST, pool.pool_id_b, segment_type, segment.stream NULLS FIRST, segment.is_expandable
+ORDER BY device, pool_id_a NULLS FIRST, pool_id_b, segment_type, stream NULLS FIRST, is_expandable

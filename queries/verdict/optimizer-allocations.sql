@@ -14,4 +14,4 @@ WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND event.acti
     WHERE frame.name IN ('step', 'step_with_ready_grads', 'get_grad_norm', 'get_grad_norm_fp32', 'clip_grad_norm', 'clip_grad_norm_')
       AND contains(lower(frame.filename), 'optim')
       OR frame.name IN ('get_grad_norm_fp32', 'clip_grad_norm_', 'clip_grad_by_total_norm_fp32'))
-ORDER BY event.seq
+ORDER BY seq

@@ -8,6 +8,7 @@
 -- @param  starts_empty BOOLEAN the trace misses nothing before it
 -- @param  before_seq  INTEGER  the OOM
 -- @uses   verdict.optimizer_allocations
+-- @col    nth        INTEGER  from 0
 -- @col    is_settled BOOLEAN  whole, and not the first of a process: that is its warm-up
 -- @col    peak_bytes BIGINT
 -- @col    end_bytes  BIGINT
@@ -64,8 +65,8 @@ projected AS (
   LEFT JOIN (SELECT nth, arg_max(end_bytes, part) AS end_bytes FROM total GROUP BY nth) AS before ON before.nth = chosen.nth - 1
   CROSS JOIN first_step
   CROSS JOIN (SELECT arg_max(end_bytes, nth) AS end_bytes FROM step) AS now)
-SELECT step.is_whole AND (step.nth > 0 OR NOT $starts_empty) AS is_settled, step.peak_bytes, step.end_bytes,
+SELECT step.nth, step.is_whole AND (step.nth > 0 OR NOT $starts_empty) AS is_settled, step.peak_bytes, step.end_bytes,
   projected.bytes::BIGINT AS projected_bytes, projected.from_seq AS first_seq, projected.to_seq AS last_seq
 FROM step
 LEFT JOIN projected ON true
-ORDER BY step.nth
+ORDER BY nth

@@ -1,6 +1,6 @@
 /** What `diagnose` prints of a run: one verdict for every device that ran out, or the statement that none did. */
 
-import { pushAll } from '../model/lists.js';
+import { minOf, pushAll } from '../model/lists.js';
 import type { CaughtOoms, RunState } from '../model/run-state.js';
 import type { Verdict } from '../model/verdict.js';
 import type { Store } from '../store/store.js';
@@ -22,10 +22,10 @@ import { MOST_COMPARED_SNAPSHOTS, type TracedOom } from './verdict/facts.js';
 import { readFailures } from './verdict/failures.js';
 import { allowedSteps, judgeHint, quotesHint } from './verdict/hint.js';
 import { judgeMessage } from './verdict/judge-message.js';
-import { type Deeper, judgeTraced } from './verdict/judge-traced.js';
+import { beforeOom, type Deeper, judgeTraced, largestSites, liveComponents } from './verdict/judge-traced.js';
 import { readMemoryLines } from './verdict/memory-lines.js';
 import { noOom } from './verdict/no-oom.js';
-import { peakOfLines, peakOfTrace } from './verdict/peak-accounting.js';
+import { peakOfLines, peaksOfTraces } from './verdict/peak-accounting.js';
 import { profiledRefusals } from './verdict/profiled-refusals.js';
 import { describeRanks } from './verdict/ranks.js';
 import { readReplays } from './verdict/write-replays.js';
@@ -54,30 +54,37 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
   const replays = await readReplays(store, runId);
   // Answers that read the whole trace again: of many ranks only the first are worth it.
   const deeper: Deeper[] = [];
+  const compared = traced.slice(0, MOST_COMPARED_SNAPSHOTS);
   const theory = traced.length === 0 ? null : await readTheory(store, runId);
-  for (const [i, oom] of traced.slice(0, MOST_COMPARED_SNAPSHOTS).entries()) {
+  const components = await liveComponents(
+    store,
+    compared.map((oom) => ({ ...beforeOom(oom), moment: 'oom' })),
+  );
+  for (const [i, oom] of compared.entries()) {
     const snapshot = snapshots.find(({ snapshot_id: id }) => id === oom.snapshot_id)!;
     deeper.push({
       surprise: await surpriseOf(store, theory!, snapshot, oom.device),
       counterfactual: replays.get(i) ?? null,
+      components: components[i]!,
     });
   }
+  const peaks = await peaksOfTraces(
+    store,
+    compared.map((oom, i) => ({ ...oom, has_trace: true, total: failures[i]!.facts.total })),
+  );
+  const sites = await largestSites(store, traced.map(beforeOom));
   const judged = await readJudged(store, runId);
   const verdicts: Verdict[] = [];
   for (const [i, failure] of failures.entries()) {
     const { facts, oom } = failure;
     if (oom === null && !runFailures.ranOut) continue;
-    const isCompared = oom !== null && i < MOST_COMPARED_SNAPSHOTS;
-    const peak = isCompared
-      ? await peakOfTrace(store, oom, true, facts.total)
-      : peakOfLines(lines, facts.rank, facts.total);
     const verdict =
       oom === null
         ? judgeMessage(failure, judged[i]!, (evidence) => runFailures.context!.addHostEvidence(evidence))
-        : await judgeTraced(store, failure, oom, judged[i]!, deeper[i] ?? null);
+        : judgeTraced(failure, oom, judged[i]!, sites[i]!, deeper[i] ?? null);
     verdicts.push({
       ...verdict,
-      accounting_peak: peak,
+      accounting_peak: peaks[i]?.account ?? peakOfLines(lines, facts.rank, facts.total),
       steps: allowedSteps(verdict.steps, constraint),
       // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
       hint:
@@ -100,6 +107,7 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
   }
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.rows.length > 0;
+  const placeOf = new Map(snapshots.map(({ display_path: path }, i) => [path, i]).reverse() as [string, number][]);
   const ordered = orderVerdicts(related, first);
   const runState = await readRunState(store, runId, capacityBytes ?? null);
   return {
@@ -107,9 +115,8 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
     diagnosis: {
       verdicts: ordered.map((verdict, i) => {
         const verdictWithPlaces = withPlaces(verdict, places);
-        const handle = snapshots.find((row) =>
-          verdictWithPlaces.evidence.some((entry) => entry.lines?.path === row.display_path),
-        );
+        const shown = verdictWithPlaces.evidence.flatMap((entry) => placeOf.get(entry.lines?.path ?? '') ?? []);
+        const handle = snapshots[minOf(shown)];
         return {
           ...verdictWithPlaces,
           commands: commandsOf(verdictWithPlaces, i + 1, handle?.handle ?? null, snapshots.length, hasMemoryLines),
@@ -130,7 +137,7 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
         first,
       }),
       read_formats: ordered.length > 0 ? [] : await readFormats(store, runId),
-      pinned_host_memory: await mostPinned(store, { runId }),
+      pinned_host_memory: await mostPinned(store, runId),
     },
   };
 }

@@ -9,10 +9,14 @@ import type { IncidentKind } from './vocabulary.js';
 
 export const ANNOTATION_STAGES = ENUMS.annotation_stage;
 
-export const STACK_FRAME_LAYOUT: TableLayout = {
+export const STACK_FRAME_LAYOUT = {
   table: 'stack_frame',
-  columns: ['stack_id', 'pos', 'frame_id'].map((name) => ({ name, kind: 'i32' })),
-};
+  columns: [
+    { name: 'stack_id', kind: 'i32' },
+    { name: 'pos', kind: 'i32' },
+    { name: 'frame_id', kind: 'i32' },
+  ],
+} as const satisfies TableLayout;
 
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;

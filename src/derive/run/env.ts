@@ -27,16 +27,10 @@ const onceEnvironment = readOnce(
 );
 
 export async function describeEnv(store: Store, runId: number, run: string): Promise<EnvResult> {
-  const recorded = await store.all('log.snapshot_settings', { run_id: runId });
-  const settings = groupBy(recorded, ({ key, value }) => `${key}\0${value}`);
   return {
     schema: 'mbforensics/env@1',
     run,
     ...(await readEnvironment(store, runId)),
-    snapshot_settings: [...settings.values()].map((rows) => ({
-      key: rows[0]!.key,
-      value: rows[0]!.value,
-      ranks: rows.map(({ rank }) => rank),
-    })),
+    snapshot_settings: await store.all('log.snapshot_settings', { run_id: runId }),
   };
 }

@@ -3,6 +3,7 @@ import { pushAll, sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import type { AccountingFrom, Part, Total } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
+import type { StateKey } from '../trace/state-at.js';
 import { CAPACITY, type Figure, type OomFacts } from './facts.js';
 import type { JobProcess } from './job-processes.js';
 
@@ -133,10 +134,10 @@ function insideParts({ place, reserved_bytes: reserved, allocated_bytes: allocat
 /** Bytes by part of a reserve, as `account_at` and `oom_account` name them; parts of 0 bytes are left out. */
 export type StateParts = ReadonlyMap<string, number>;
 
-/** After an entry; −1 is before the first. */
-export async function statePartsAt(store: Store, snapshotId: number, device: number, seq: number): Promise<StateParts> {
-  const rows = await store.all('verdict.account_at', { snapshot_id: snapshotId, device, at_seq: seq });
-  return new Map(rows.map(({ part, bytes }) => [part, bytes]));
+/** Of each state. */
+export async function statePartsAt(store: Store, states: readonly StateKey[]): Promise<StateParts[]> {
+  const accounts = await store.allOf('verdict.account_at', states);
+  return accounts.map((rows) => new Map(rows.map(({ part, bytes }) => [part, bytes])));
 }
 
 /** In the order of screens. */

@@ -75,6 +75,7 @@ async function failuresOf(
   const keyOf = (of: Pick<TracedOom, 'snapshot_id' | 'device'>): string => `${of.snapshot_id} ${of.device}`;
   const hasTraces = traced.length > 0;
   const free = hasTraces ? await store.all('verdict.oom_free', { run_id: runId }) : [];
+  const searched = new Map(free.filter((one) => one.class === 'searched').map((one) => [keyOf(one), one]));
   const parts = groupBy(hasTraces ? await store.all('verdict.oom_account', { run_id: runId }) : [], keyOf);
   const rows = await store.all('verdict.failures', { run_id: runId });
   const hasOthers = rows.some(({ other_processes_bytes: bytes }) => bytes !== null && bytes > 0);
@@ -93,7 +94,7 @@ async function failuresOf(
       facts: {
         ...failure.facts,
         parts: new Map((parts.get(key) ?? []).map(({ part, bytes }) => [part, bytes])),
-        searched: free.find((one) => one.class === 'searched' && keyOf(one) === key),
+        searched: searched.get(key),
         steps: steps.get(row.failure) ?? [],
         kept: kept.get(row.failure) ?? [],
       },

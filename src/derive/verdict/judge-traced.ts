@@ -1,13 +1,11 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
-import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import { type Figures, known, named } from '../../model/statement.js';
 import type { Counterfactual, LiveComponents, Verdict } from '../../model/verdict.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { liveSites } from '../state/live/live-sites.js';
-import { deviceHistory } from '../trace/device-history.js';
+import { type SiteGroup, topSites } from '../state/live/live-sites.js';
 import type { StateKey } from '../trace/state-at.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
@@ -16,26 +14,38 @@ import { addFailingSite } from './failing-site.js';
 import type { Failure } from './failures.js';
 import { addMessage, conclude } from './judge-message.js';
 
-/** Answers of other topics about the same OOM; each reads the whole trace once more. */
+/** Of the failures that are compared: answers of other topics about the same OOM. */
 export interface Deeper {
   /** The largest difference to the estimate. */
   readonly surprise: Figures | null;
   /** What the allocator model answers; null where the trace is too long. */
   readonly counterfactual: Counterfactual | null;
+  readonly components: LiveComponents | null;
 }
 
-/** Sites listed as live at the OOM. */
+/** Sites listed as live. */
 const MOST_SITES = 3;
 
-export async function judgeTraced(
-  store: Store,
+/** The state in which an allocation failed. */
+export const beforeOom = ({
+  snapshot_id,
+  device,
+  seq,
+}: Pick<TracedOom, 'snapshot_id' | 'device' | 'seq'>): StateKey => ({
+  ...{ snapshot_id, device },
+  at_seq: seq - 1,
+});
+
+export function judgeTraced(
   { facts, context, site, sizes }: Failure,
   oom: TracedOom,
   judged: Judged,
+  /** Live before the OOM. */
+  sites: readonly SiteGroup[],
   /** Null for a rank whose trace is not read again. */
   deeper: Deeper | null,
-): Promise<Verdict> {
-  const { snapshot_id, device, seq } = oom;
+): Verdict {
+  const { snapshot_id, seq } = oom;
   const { place, step_outcome: outcome } = facts;
   const evidence = new EvidenceLog();
   evidence.add('request', place, {
@@ -52,7 +62,7 @@ export async function judgeTraced(
     ...(oom.has_settings ? { query: { name: 'snapshot.settings', params: { snapshot_id } } } : {}),
   });
   if (deeper?.surprise != null) evidence.add('against_theory', place, deeper.surprise);
-  await addLiveSites(store, evidence, place, { snapshot_id, device, at_seq: seq - 1 });
+  addLiveSites(evidence, place, beforeOom(oom), sites);
   context?.addEvidence(evidence, facts, 'snapshot');
   evidence.mark(firstEntry, 'context');
   // Where it decides, the test of capacity names it. A step of another shape matters only to fragmentation.
@@ -68,41 +78,32 @@ export async function judgeTraced(
   const verdict: Verdict = {
     ...conclude(facts, judged, evidence),
     // Of many ranks only the first are shown.
-    components: deeper === null ? null : await liveComponents(store, snapshot_id, device, 'oom', seq - 1),
+    components: deeper?.components ?? null,
   };
   return deeper?.counterfactual == null ? verdict : applyCounterfactual(verdict, deeper.counterfactual, place);
 }
 
-/** The call sites with the most live bytes after an entry. */
-export async function addLiveSites(store: Store, log: EvidenceLog, place: Place, params: StateKey): Promise<void> {
-  const items = (await liveSites(store, params))
-    .slice(0, MOST_SITES)
-    .map(({ site, bytes, count }) => ({ name: site, numbers: { bytes, blocks: count } }));
+/** Of each state the call sites with the most live bytes. */
+export const largestSites = (store: Store, states: readonly StateKey[]): Promise<SiteGroup[][]> =>
+  topSites(store, states, MOST_SITES);
+
+export function addLiveSites(log: EvidenceLog, place: Place, params: StateKey, sites: readonly SiteGroup[]): void {
+  const items = sites.map(({ site, bytes, count }) => ({ name: site, numbers: { bytes, blocks: count } }));
   if (items.length > 0)
     log.add('live_sites', place, { items, query: { name: 'finding.live_stacks', params: { ...params } } });
 }
 
-/** After an entry; −1 is before the first. Null where blocks are not labelled: an ingest was interrupted. */
-async function liveComponents(
+/** Of each state; null where blocks are not labelled: an ingest was interrupted. */
+export async function liveComponents(
   store: Store,
-  snapshotId: number,
-  device: number,
-  moment: LiveComponents['moment'],
-  seq: number,
-): Promise<LiveComponents | null> {
-  const rows = await store.all('verdict.components_at', { snapshot_id: snapshotId, device, at_seq: seq });
-  if (rows.some(({ component }) => component === null)) return null;
-  const parts = rows.map(({ component, bytes }) => ({ component: component as Component, bytes }));
-  parts.sort((a, b) => b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component));
-  return { moment, total_bytes: sumOf(parts.map(({ bytes }) => bytes)), parts };
-}
-
-export async function componentsAtPeak(
-  store: Store,
-  snapshotId: number,
-  device: number,
-  hasTrace: boolean,
-): Promise<LiveComponents | null> {
-  const { seq } = (await deviceHistory(store, snapshotId, device)).peak;
-  return liveComponents(store, snapshotId, device, hasTrace ? 'peak' : 'dump', seq ?? BEFORE_TRACE);
+  states: readonly (StateKey & Pick<LiveComponents, 'moment'>)[],
+): Promise<(LiveComponents | null)[]> {
+  const keys = states.map(({ moment: _, ...key }) => key);
+  const components = await store.allOf('verdict.components_at', keys);
+  return components.map((rows, i) => {
+    if (rows.some(({ component }) => component === null)) return null;
+    const parts = rows.map(({ component, bytes }) => ({ component: component as Component, bytes }));
+    parts.sort((a, b) => b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component));
+    return { moment: states[i]!.moment, total_bytes: sumOf(parts.map(({ bytes }) => bytes)), parts };
+  });
 }

@@ -2,22 +2,21 @@
  * The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is
  * known.
  */
-import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { known, named, statement } from '../../model/statement.js';
 import type { MissingKind, Verdict } from '../../model/verdict.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readLogFacts } from '../run/log-facts.js';
-import { listSnapshots, readNotes } from '../run/names/snapshots.js';
+import { listSnapshots } from '../run/names/snapshots.js';
 import { capturesFor, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure, MOST_COMPARED_SNAPSHOTS } from './facts.js';
 import type { RunFailures } from './failures.js';
 import { isFirstExit, verdictOfExit } from './first-exit.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
-import { addLiveSites, componentsAtPeak } from './judge-traced.js';
+import { addLiveSites, largestSites, liveComponents } from './judge-traced.js';
 import type { MemoryLines } from './memory-lines.js';
-import { peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { peakOfLines, peaksOfTraces } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, unknownEnd, verdictOfEnding } from './run-ending.js';
 
 const BASE = { ...BLANK, cause: 'not_oom', detail: null, steps: [] } as const;
@@ -102,28 +101,23 @@ type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
 type IdleDevice = QueryRow<'verdict.idle_devices'>;
 
 /** What the file lacks to show that no OOM occurred. */
-async function unseen(store: Store, snapshot: SnapshotRow, idle: IdleDevice): Promise<MissingKind> {
+function unseen(notes: readonly QueryRow<'store.notes'>[], idle: IdleDevice): MissingKind {
   const { device } = idle;
   if (!idle.has_trace) return 'no_trace';
   if (idle.starts_empty) return 'after_dump';
-  const notes = await readNotes(store, snapshot.source_id);
   return notes.some((note) => note.device === device && note.kind.endsWith('_truncated'))
     ? 'overwritten_entries'
     : 'earlier_entries';
 }
 
 /** Adds the signs that a failure, which the file does not record, made it be dumped. Returns whether there are any. */
-async function addFailureSigns(
-  store: Store,
+function addFailureSigns(
   log: EvidenceLog,
-  snapshot: SnapshotRow,
-  device: number,
-): Promise<boolean> {
-  const { snapshot_id, display_path: path, dump_trigger: trigger, dump_trigger_origin: origin } = snapshot;
-  const place = { path };
+  { display_path: path, dump_trigger: trigger, dump_trigger_origin: origin }: SnapshotRow,
+  handler: QueryRow<'snapshot.handler_frames'> | undefined,
+): boolean {
   const isNamed = trigger === 'oom' || trigger === 'failure';
-  if (isNamed) log.add('dumped_at_failure', place, { names: { origin: origin ?? 'name' }, about: 'test' });
-  const [handler] = await store.all('snapshot.handler_frames', { snapshot_id, device, entries: LAST_ENTRIES });
+  if (isNamed) log.add('dumped_at_failure', { path }, { names: { origin: origin ?? 'name' }, about: 'test' });
   if (handler !== undefined) {
     const frame = `${handler.name} at ${handler.filename}:${handler.line}`;
     log.add('handler_frame', { path, entry: handler.seq }, { names: { frame }, about: 'test' });
@@ -149,22 +143,39 @@ async function peaks(
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   const snapshotOf = new Map(snapshots.map((snapshot) => [snapshot.snapshot_id, snapshot]));
-  for (const idle of await store.all('verdict.idle_devices', { run_id: runId })) {
+  const devices = await store.all('verdict.idle_devices', { run_id: runId });
+  const unknown = isEndKnown ? [] : devices;
+  const handlers = await store.allOf(
+    'snapshot.handler_frames',
+    unknown.map(({ snapshot_id, device }) => ({ snapshot_id, device, entries: LAST_ENTRIES })),
+  );
+  const notes = await store.allOf(
+    'store.notes',
+    unknown.map(({ snapshot_id: id }) => ({ source_id: snapshotOf.get(id)!.source_id })),
+  );
+  // Of many ranks, only the first are worth a walk to the peak.
+  const compared = devices.slice(0, MOST_COMPARED_SNAPSHOTS);
+  const peaksOf = await peaksOfTraces(
+    store,
+    compared.map((idle) => ({ ...idle, display_path: snapshotOf.get(idle.snapshot_id)!.display_path, total })),
+  );
+  const states = peaksOf.map(({ state }) => state);
+  const sites = await largestSites(store, states);
+  const components = await liveComponents(
+    store,
+    states.map((state, i) => ({ ...state, moment: compared[i]!.has_trace ? 'peak' : 'dump' })),
+  );
+  for (const [i, idle] of devices.entries()) {
     const { device, has_trace: hasTrace, reserved_bytes: reservedBytes } = idle;
     const snapshot = snapshotOf.get(idle.snapshot_id)!;
+    const path = snapshot.display_path;
     const log = new EvidenceLog();
     for (const { id: _, kind, place, ...more } of evidence.entries) log.add(kind, place, more);
     const names = { moment: hasTrace ? 'peak' : 'dump', walk: idle.holds ? 'exact' : 'approximate' };
     const numbers = { live_bytes: idle.active_bytes, reserved_bytes: reservedBytes };
     log.add('peak', { path: snapshot.display_path }, { numbers, names, about: 'test' });
-    const failed = !isEndKnown && (await addFailureSigns(store, log, snapshot, device));
-    // Of many ranks, only the first are worth a walk to the peak.
-    const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
-    const atPeak = { snapshot_id: snapshot.snapshot_id, device, at_seq: idle.peak_seq ?? BEFORE_TRACE };
-    if (compared) await addLiveSites(store, log, { path: snapshot.display_path }, atPeak);
-    const peakAccount = compared
-      ? await peakOfTrace(store, { ...snapshot, device }, hasTrace, total)
-      : peakOfLines(lines, snapshot.rank, total);
+    const failed = !isEndKnown && addFailureSigns(log, snapshot, handlers[i]![0]);
+    if (i < compared.length) addLiveSites(log, { path }, states[i]!, sites[i]!);
     const headroom: MissingKind[] = capacityBytes === undefined ? ['device_total'] : [];
     verdicts.push({
       ...BASE,
@@ -174,7 +185,7 @@ async function peaks(
         ? { confidence: 'high', missing: headroom }
         : {
             confidence: 'low',
-            missing: [await unseen(store, snapshot, idle), ...headroom],
+            missing: [unseen(notes[i]!, idle), ...headroom],
             captures: capturesForEnding(),
           }),
       ...(failed ? { cause: 'undecided', steps: stepsOf(['name_all_logs']) } : {}),
@@ -183,8 +194,8 @@ async function peaks(
         names: named({ moment: names.moment, reason, failed: failed ? 'failed' : undefined }),
       }),
       evidence: log.entries,
-      accounting_peak: peakAccount,
-      components: compared ? await componentsAtPeak(store, snapshot.snapshot_id, device, hasTrace) : null,
+      accounting_peak: peaksOf[i]?.account ?? peakOfLines(lines, snapshot.rank, total),
+      components: components[i] ?? null,
       ...(capacityBytes === undefined
         ? {}
         : {

@@ -5,30 +5,44 @@ import { sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import type { Part, PeakAccount } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { deviceHistory } from '../trace/device-history.js';
+import { deviceHistories } from '../trace/device-history.js';
+import type { StateKey } from '../trace/state-at.js';
 import { partsOfState, statePartsAt } from './accounting.js';
-import { CAPACITY, type Figure, type TracedOom } from './facts.js';
+import { CAPACITY, type Figure } from './facts.js';
 import type { MemoryLines, MemoryRow } from './memory-lines.js';
 
-/**
- * `total`: of the device, where known. The remainder was free or held outside PyTorch at that moment; no trace shows
- * which.
- */
-export async function peakOfTrace(
+/** A device of a snapshot at its peak, or without a trace at its dump. */
+export interface PeakOfTrace {
+  readonly snapshot_id: number;
+  readonly device: number;
+  readonly display_path: string;
+  readonly has_trace: boolean;
+  /** Of the device, where known. The remainder was free, or held outside PyTorch at that moment; no trace shows it. */
+  readonly total: Figure | null;
+}
+
+/** Of each device. */
+export async function peaksOfTraces(
   store: Store,
-  { snapshot_id: id, device, display_path: path }: Pick<TracedOom, 'snapshot_id' | 'device' | 'display_path'>,
-  hasTrace: boolean,
-  total: Figure | null,
-): Promise<PeakAccount> {
-  const { seq } = (await deviceHistory(store, id, device)).peak;
-  const place = hasTrace && seq !== null ? { path, entry: seq } : { path };
-  const state = await statePartsAt(store, id, device, seq ?? BEFORE_TRACE);
-  return {
-    moment: hasTrace ? 'peak' : 'dump',
-    seq,
-    ...toTotal(partsOfState(state, place, false), sumOf(state.values()), place, total),
-    from: total === null || total.source === CAPACITY ? 'snapshot' : 'joined',
-  };
+  peaks: readonly PeakOfTrace[],
+): Promise<{ readonly account: PeakAccount; readonly state: StateKey }[]> {
+  const histories = await deviceHistories(store, peaks);
+  const states = peaks.map(({ snapshot_id, device }, i) => ({
+    ...{ snapshot_id, device },
+    at_seq: histories[i]!.peak.seq ?? BEFORE_TRACE,
+  }));
+  const parts = await statePartsAt(store, states);
+  return peaks.map(({ has_trace, display_path: path, total }, i) => {
+    const { seq } = histories[i]!.peak;
+    const place = has_trace && seq !== null ? { path, entry: seq } : { path };
+    const account: PeakAccount = {
+      moment: has_trace ? 'peak' : 'dump',
+      seq,
+      ...toTotal(partsOfState(parts[i]!, place, false), sumOf(parts[i]!.values()), place, total),
+      from: total === null || total.source === CAPACITY ? 'snapshot' : 'joined',
+    };
+    return { account, state: states[i]! };
+  });
 }
 
 /**

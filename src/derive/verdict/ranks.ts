@@ -102,10 +102,9 @@ async function fragmentationOf(
 async function pinningOf(store: Store, states: readonly RankState[]): Promise<RankPinning | null> {
   if (states.length === 0) return null;
   const sites = new Map<string, { ranks: number; segments: number; bytes: number }>();
-  for (const state of states) {
-    const { snapshot_id, device, seq: at_seq } = state;
-    const rows = await store.all('verdict.pinning_sites', { snapshot_id, device, at_seq, most: SITES_PER_RANK });
-    for (const { site: name, has_stack, segments, bytes } of rows) {
+  const keys = states.map(({ snapshot_id, device, seq }) => ({ snapshot_id, device, at_seq: seq }));
+  for (const rows of await store.allOf('verdict.pinning_sites', keys)) {
+    for (const { site: name, has_stack, segments, bytes } of rows.slice(0, SITES_PER_RANK)) {
       const site = siteName(name, has_stack);
       const known = sites.get(site);
       if (known === undefined) sites.set(site, { ranks: 1, segments, bytes });

@@ -14,6 +14,8 @@ import { readTraceFacts } from './trace-facts.js';
 
 /** In one statement: each of its joins keeps blocks of memory, more of them with more rows. */
 const MOST_RUNS = 32;
+/** Whose live stacks are held at once. */
+const MOST_OOMS = 256;
 /** Instead of the version of the rules, until everything is derived. */
 const UNFINISHED = 0;
 
@@ -114,12 +116,12 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
   });
   const ranks = [...traced, ...ooms, ...(first === null ? [] : [first])].map(({ rank }) => rank);
   pushAll(rows.judged_rank, await rankRows(store, runId, factsOfRanks, new Set(ranks)));
-  for (const oom of traced) {
-    const { trace, steps, keeping } = await readTraceFacts(store, oom);
-    rows.judged_trace.push(trace);
-    pushAll(rows.oom_step, steps);
-    pushAll(rows.oom_keeping_site, keeping);
-  }
+  for (let start = 0; start < traced.length; start += MOST_OOMS)
+    for (const { trace, steps, keeping } of await readTraceFacts(store, traced.slice(start, start + MOST_OOMS))) {
+      rows.judged_trace.push(trace);
+      pushAll(rows.oom_step, steps);
+      pushAll(rows.oom_keeping_site, keeping);
+    }
   return true;
 }
 

@@ -8,7 +8,7 @@ import { formatCount } from '../../model/units.js';
 import type { Evidence, EvidenceQuery } from '../../model/verdict.js';
 import { ownSql } from '../../store/compose-sql.js';
 import { loadQuery } from '../../store/load-queries.js';
-import type { QueryName } from '../../store/query-catalog.js';
+import type { QueryName, QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 
 /** Operands of `show` other than handles. */
@@ -27,11 +27,7 @@ export interface ShowOptions {
   /** The rules that make one verdict of the tests, in words. */
   readonly rules: NonNullable<ShowResult['tests']>['rules'];
   /** Reads lines of a file as it was ingested; only the command line may touch files. */
-  readonly readLines: (
-    file: { readonly path: string; readonly fileBytes: number; readonly sha256: string | null },
-    first: number,
-    last: number,
-  ) => Promise<ShownLines>;
+  readonly readLines: (file: QueryRow<'finding.source'>, first: number, last: number) => Promise<ShownLines>;
 }
 
 /** Throws MBF1002 where the diagnosis does not have such a verdict or handle. */
@@ -115,8 +111,7 @@ async function linesOf(
   if (place === undefined || !('line' in place)) return null;
   const source = await store.one('finding.source', { run_id: runId, path: place.path });
   if (source === undefined) return null;
-  const file = { path: source.path, fileBytes: source.file_bytes, sha256: source.sha256 };
-  return readLines(file, Math.max(1, place.line - CONTEXT_LINES), place.line + CONTEXT_LINES);
+  return readLines(source, Math.max(1, place.line - CONTEXT_LINES), place.line + CONTEXT_LINES);
 }
 
 /** The stack of the failed request; null for other statements, or where it is without frames. */

@@ -390,8 +390,8 @@ export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts'> {
 /** The current lines of a text around a statement. */
 export interface ShownLines {
   /**
-   * `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: the
-   * reason for missing lines.
+   * `same`: size and checksum are those of the ingested file; of a large file, the checksum of a sample and the time of
+   * change. `same_size`: a large file of which only that is certain. The others: the reason for missing lines.
    */
   readonly status: 'same' | 'same_size' | 'changed' | 'gone' | 'unreadable';
   readonly first_line: number;

@@ -14,9 +14,17 @@ export async function listSnapshots(store: Store, filter: SnapshotFilter) {
 }
 
 export async function readNotes(store: Store, sourceId: number): Promise<NoteResult[]> {
-  return (await store.all('store.notes', { source_id: sourceId })).map((note) => ({
-    ...pick(note, ['kind', 'severity', 'text', 'count', 'device', 'seq']),
-    offset: note.byte_offset,
-    line: note.line,
-  }));
+  return (await notesOf(store, [sourceId]))[0]!;
+}
+
+/** Of each source. */
+export async function notesOf(store: Store, sourceIds: readonly number[]): Promise<NoteResult[][]> {
+  const keys = sourceIds.map((source_id) => ({ source_id }));
+  return (await store.allOf('store.notes', keys)).map((notes) =>
+    notes.map((note) => ({
+      ...pick(note, ['kind', 'severity', 'text', 'count', 'device', 'seq']),
+      offset: note.byte_offset,
+      line: note.line,
+    })),
+  );
 }

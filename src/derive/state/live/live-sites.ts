@@ -17,6 +17,19 @@ export async function liveSites(store: Store, key: StateKey): Promise<SiteGroup[
   return namedSites(await store.all('state.sites', { ...key }));
 }
 
+/** Whose groups are held at once. */
+const MOST_STATES = 256;
+
+/** Of each of many states the first `most` groups. */
+export async function topSites(store: Store, keys: readonly StateKey[], most: number): Promise<SiteGroup[][]> {
+  const sites: SiteGroup[][] = [];
+  for (let start = 0; start < keys.length; start += MOST_STATES) {
+    const rows = await store.allOf('state.sites', keys.slice(start, start + MOST_STATES));
+    for (const ofState of rows) sites.push(namedSites(ofState).slice(0, most));
+  }
+  return sites;
+}
+
 /** Sums of `rows` by the names of their sites. */
 export function namedSites(rows: Iterable<SiteRow>): SiteGroup[] {
   const groups = new Map<string, SiteGroup>();
