@@ -50,7 +50,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/knowledge': ['src/model'],
   'src/text': ['src/model', 'src/knowledge'],
   'src/sqlite': ['src/model'],
-  'parsers/*': ['src/model', 'src/text', 'src/sqlite', 'src/knowledge'],
+  'src/wasm': ['src/model'],
+  'parsers/*': ['src/model', 'src/text', 'src/sqlite', 'src/wasm', 'src/knowledge'],
   parsers: ['src/model', 'parsers/*'],
   'src/allocator': ['src/model'],
   // Rules of users are YAML, which only src/text reads.
@@ -65,6 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'parsers',
     'src/store',
     'src/derive',
+    'src/wasm',
     'src/allocator',
     'src/attribution',
     'src/knowledge',

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { readStepClock } from '../../src/derive/verdict/step-clock.js';
+import { readStepClocks } from '../../src/derive/verdict/step-clock.js';
 import { passedSteps } from '../../src/derive/verdict/trace-facts.js';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -57,13 +57,17 @@ async function projections(store: Store) {
   const projected: { readonly step: number; readonly off: number; readonly alikeShare: number }[] = [];
   const id = { snapshot_id: 1, device: 0 };
   const { starts_empty: startsEmpty } = (await store.one('history.summary', id))!;
-  const spans = (await readStepClock(store, 1, 0, 2 ** 31 - 1, startsEmpty))?.spans ?? [];
-  const { steps } = await passedSteps(store, id, spans, startsEmpty, 2 ** 31 - 1);
-  for (const [step, { lastSeq, whole }] of spans.entries()) {
-    if (step === 0 || !whole) continue;
-    const { projection } = await passedSteps(store, id, spans.slice(0, step), startsEmpty, lastSeq);
-    const { projected_bytes, alike_share } = projection;
-    projected.push({ step, off: projected_bytes! / steps[step]!.peak_bytes - 1, alikeShare: alike_share! });
+  const oom = { ...id, seq: 2 ** 31 - 1, starts_empty: startsEmpty };
+  const spans = (await readStepClocks(store, [oom]))[0]?.spans ?? [];
+  const [whole] = await passedSteps(store, [{ ...oom, spans }]);
+  const asked = [...spans.entries()].filter(([step, span]) => step > 0 && span.whole);
+  const passed = await passedSteps(
+    store,
+    asked.map(([step, { lastSeq }]) => ({ ...oom, seq: lastSeq, spans: spans.slice(0, step) })),
+  );
+  for (const [i, [step]] of asked.entries()) {
+    const { projected_bytes, alike_share } = passed[i]!.projection;
+    projected.push({ step, off: projected_bytes! / whole!.steps[step]!.peak_bytes - 1, alikeShare: alike_share! });
   }
   return projected;
 }

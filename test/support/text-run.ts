@@ -1,7 +1,7 @@
 /** A store with one run whose text rows are written by hand, as the parsers would emit them. */
 import { join } from 'node:path';
 import { TEXT_LAYOUTS } from '../../src/ingest/derive/derive-text.js';
-import { insertIncidents } from '../../src/ingest/write/source-rows.js';
+import { incidentRows } from '../../src/ingest/write/source-rows.js';
 import type { TableLayout } from '../../src/model/columns.js';
 import {
   type AttemptRow,
@@ -119,11 +119,10 @@ async function writeSource(
       ...{ source_id: sourceId, attempt, line, origin, time_us: timeUs },
     })),
   );
-  await insertIncidents(
-    store,
-    sourceId,
-    (source.incidents ?? []).map((incident) => ({ ...INCIDENT, ...incident })),
-  );
+  const [last] = await store.select('SELECT coalesce(max(incident_id), 0) AS id FROM incident');
+  const incidents = (source.incidents ?? []).map((incident) => ({ ...INCIDENT, ...incident }));
+  for (const [table, rows] of Object.entries(incidentRows(Number(last!['id']) + 1, sourceId, incidents)))
+    await store.insertRows(table, rows);
 }
 
 const LAYOUTS: Readonly<Record<string, TableLayout>> = {

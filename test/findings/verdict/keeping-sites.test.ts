@@ -56,9 +56,9 @@ it.each<[string, readonly Row[], readonly (readonly [site: string, gib: number, 
 ])('sites that keep: %s', async (_, rows, expected, ring) => {
   const blocks = rows.map(([allocSeq, stack, gib], i) => ({ offset: 100 * GIB * i, size: gib * GIB, allocSeq, stack }));
   await writeStates(store, [{ state: stateOf([{ total: 100 * GIB * rows.length, blocks }]) }]);
-  const at = { snapshot_id: 1, device: 0, at_seq: OOM_SEQ - 1 };
-  const keeping = await keepingSites(store, at, ring ? RING : SPANS, ring === undefined);
-  expect(keeping.map(({ site, bytes, steps }) => [site, bytes / GIB, steps])).toEqual(expected);
+  const oom = { snapshot_id: 1, device: 0, seq: OOM_SEQ, starts_empty: ring === undefined };
+  const [keeping] = await keepingSites(store, [{ ...oom, spans: ring ? RING : SPANS }]);
+  expect(keeping!.map(({ site, bytes, steps }) => [site, bytes / GIB, steps])).toEqual(expected);
 });
 
 // The failing request may itself be in the optimizer's step.

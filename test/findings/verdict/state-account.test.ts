@@ -21,6 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
+const beforeOom = (i: number) => ({ snapshot_id: i + 1, device: 0, at_seq: OOM_SEQ - 1 });
+
 /** Divided for the request that failed. */
 async function statePartsOfOom(snapshotId: number): Promise<StateParts> {
   const rows = await store.all('verdict.oom_account', { run_id: 1 });
@@ -34,7 +36,7 @@ async function partsOfFirst(
   settings: AllocatorSettings = DEFAULT_SETTINGS,
 ): Promise<Record<string, number>> {
   await writeStates(store, [{ state: stateOf(segments), settings, request }]);
-  if (request === null) return Object.fromEntries(await statePartsAt(store, 1, 0, OOM_SEQ - 1));
+  if (request === null) return Object.fromEntries((await statePartsAt(store, [beforeOom(0)]))[0]!);
   await deriveOoms(store, 1);
   return Object.fromEntries(await statePartsOfOom(1));
 }
@@ -183,8 +185,12 @@ it('any state adds up to its reserve, with a request or without, and to what its
       settings: { ...DEFAULT_SETTINGS, maxSplitBytes, roundupPower2Divisions },
     }));
   await writeStates(store, samples);
+  const accounts = await statePartsAt(
+    store,
+    samples.map((_, i) => beforeOom(i)),
+  );
   for (const [i, { state, request, settings }] of samples.entries()) {
-    const parts = await statePartsAt(store, i + 1, 0, OOM_SEQ - 1);
+    const parts = accounts[i]!;
     expect(parts).toEqual(partsOf(state, settings, null));
     expectSums(parts, state, false);
     if (request === null) continue;
