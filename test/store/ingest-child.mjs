@@ -6,8 +6,7 @@ import { pathToFileURL } from 'node:url';
 const [, , build, file, first, events] = process.argv;
 const load = (...path) => import(pathToFileURL(join(build, 'src', ...path)).href);
 const { openStore } = await load('store', 'open-store.js');
-const { ColumnBatch, putI64 } = await load('model', 'columns.js');
-const { EVENT_LAYOUT } = await load('model', 'tables.js');
+const { ColumnBatch, LAYOUTS, putI64 } = await load('model', 'columns.js');
 const rows = Number(events);
 
 try {
@@ -18,8 +17,8 @@ try {
       await store.insertRows('run', [
         { run_id: number, name: `run ${number}`, root_path: '/', created_at: now, touched_at: now },
       ]);
-      const appender = await store.appender(EVENT_LAYOUT);
-      const batch = new ColumnBatch(EVENT_LAYOUT, rows);
+      const appender = await store.appender(LAYOUTS.trace_entry);
+      const batch = new ColumnBatch(LAYOUTS.trace_entry, rows);
       batch.rows = rows;
       for (let row = 0; row < rows; row += 1) {
         batch.i32('snapshot_id')[row] = number;

@@ -12,7 +12,7 @@ async function committed(file: string): Promise<{ runs: number[]; eventCounts: n
   try {
     const runs = await store.select('SELECT run_id FROM run ORDER BY run_id');
     const events = await store.select(
-      'SELECT count(*) AS n, sum(seq) AS total FROM event GROUP BY snapshot_id ORDER BY snapshot_id',
+      'SELECT count(*) AS n, sum(seq) AS total FROM trace_entry GROUP BY snapshot_id ORDER BY snapshot_id',
     );
     for (const { total } of events) expect(total).toBe((EVENTS * (EVENTS - 1)) / 2);
     return { runs: runs.map(({ run_id }) => Number(run_id)), eventCounts: events.map(({ n }) => Number(n)) };

@@ -6,7 +6,7 @@
  * Not mutants, for they change nothing: divisions from 512 × divisions on instead of above it (512 × a power of two is
  * one, which both rules leave as it is), and merging with the block behind first (both are out of their sets before).
  */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
@@ -51,12 +51,11 @@ interface Sample {
 
 /** The compiled model, in a folder of its own, with one change. */
 async function modelWith(mutant: Mutant | null): Promise<Model> {
-  const folder = scratchDirectory();
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  for (const part of ['allocator', 'model']) {
-    mkdirSync(join(folder, part));
-    cpSync(join(sharedBuild(), 'src', part), join(folder, part), { recursive: true });
-  }
+  const scratch = scratchDirectory();
+  const folder = join(scratch, 'src');
+  writeFileSync(join(scratch, 'package.json'), '{"type":"module"}');
+  for (const part of ['src/allocator', 'src/model', 'queries'])
+    cpSync(join(sharedBuild(), part), join(scratch, part), { recursive: true });
   if (mutant !== null) {
     const file = join(folder, 'allocator', mutant.file);
     const parts = readFileSync(file, 'utf8').split(mutant.from);
