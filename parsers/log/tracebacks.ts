@@ -145,7 +145,7 @@ export class TracebackAssembly {
     if (this.ordinal % 32 === 0) this.closeSilent();
   }
 
-  /** A line of none, while not {@link open}. */
+  /** Counts a line of no traceback; only while none is {@link open}. */
   pass(): void {
     this.ordinal += 1;
   }

@@ -172,11 +172,6 @@ export function hasLoneRequests(): bool {
   return walk!.hasLoneRequests();
 }
 
-/** Totals of the present state, as f64: reserved, active, pending. */
-export function walkTotals(to: usize): void {
-  put(to, [f64(walk!.reserved), f64(walk!.active), f64(walk!.pending)]);
-}
-
 /** Undoes the trace. All rows of segments have been handed over when it returns. */
 export function walkBack(requestsRecorded: bool, completionsRecorded: bool): void {
   const ends = trace.actions[FREE_COMPLETED] + (completionsRecorded ? 0 : trace.actions[FREE_REQUESTED]);
