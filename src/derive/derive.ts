@@ -5,13 +5,11 @@
  */
 import { DERIVE_RULES } from '../model/derived-tables.js';
 import type { Store } from '../store/store.js';
-import type { SeenBlocks } from './attribution/label-run.js';
+import type { RunOfRanks } from './attribution/blocks/run-figures.js';
 import { writeFacts } from './verdict/write-facts.js';
 import { writeReplays } from './verdict/write-replays.js';
 
 export interface DeriveOptions {
-  /** Blocks that the ingest still has in memory. */
-  readonly seen?: SeenBlocks | undefined;
   /** The device's total as the user gives it, where no message prints it. */
   readonly capacityBytes?: number | undefined;
 }
@@ -80,14 +78,18 @@ export async function deriveTemporarily(
   for (const { run } of STEPS.slice(1)) await run(store, runIds, options);
 }
 
-/** The rules of labels take time to load: with the first snapshot, while it is decoded. */
-export const loadLabels = () => import('./attribution/label-run.js');
+/** What labels of a run's snapshots are made with. */
+export async function readFigures(store: Store, runId: number): Promise<RunOfRanks> {
+  const { readRunFigures } = await import('./attribution/blocks/run-figures.js');
+  return readRunFigures(store, runId);
+}
+export type { RunOfRanks };
 
-async function labelRuns(store: Store, runIds: readonly number[], { seen }: DeriveOptions): Promise<void> {
+async function labelRuns(store: Store, runIds: readonly number[]): Promise<void> {
   for (const runId of runIds) {
     if ((await store.one('attribution.devices', { run_id: runId })) === undefined) continue;
-    const { labelRun } = await loadLabels();
-    await labelRun(store, runId, seen);
+    const { labelRun } = await import('./attribution/label-run.js');
+    await labelRun(store, runId);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { PARSERS } from '../../parsers/index.js';
+import { NO_RUN_FIGURES } from '../attribution/blocks/attribution.js';
 import { derive } from '../derive/derive.js';
 import { pushAll } from '../model/lists.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
@@ -17,6 +18,7 @@ import { planRuns } from './discover/names/run-names.js';
 import { countAttempts } from './finish/count-attempts.js';
 import type { IngestOptions } from './options.js';
 import { DecodeThreads } from './read/decode-in-thread.js';
+import { readingOrder } from './reading-order.js';
 import { blank, bytesOf, Session } from './session.js';
 
 export async function ingest(options: IngestOptions): Promise<IngestResult> {
@@ -37,10 +39,13 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       for (const group of skipped) pushAll(sources, skippedSources(plan.name, group));
       // An empty directory makes neither a store nor a run.
       if (candidates.length === 0 && failed.length === 0) continue;
+      const order = readingOrder(candidates);
       if (session === undefined) {
-        if (candidates[0] !== undefined && 'open' in options.store && options.store.isNew) {
-          const { parsers = PARSERS, allTables, explain } = options;
-          early = await examine(candidates[0], parsers, thread, { allTables, explain, runBytes: bytesOf(candidates) });
+        const first = order.others[0] ?? order.snapshots[0];
+        if (first !== undefined && 'open' in options.store && options.store.isNew) {
+          const { parsers = PARSERS, allTables, explain, rowsOnly } = options;
+          const run = rowsOnly === true ? undefined : NO_RUN_FIGURES;
+          early = await examine(first, parsers, thread, { allTables, explain, runBytes: bytesOf(candidates), run });
         }
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }
@@ -51,17 +56,23 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         const error = asFailure(entry.error.inFile(entry.displayPath));
         sources.push(blank(run, entry.displayPath, { status: 'failed', error }));
       }
-      for await (const source of session.sources(run, candidates, early)) sources.push(source);
+      const places = new Map(candidates.map(({ displayPath }, i) => [displayPath, i]));
+      const place = ({ path }: IngestSource): number => places.get(path) ?? 0;
+      const read: IngestSource[] = [];
+      for await (const source of session.sources(run, order, early)) read.push(source);
+      pushAll(
+        sources,
+        read.sort((a, b) => place(a) - place(b)),
+      );
       early = undefined;
       if (!run.isStored) continue;
       await countAttempts(session.store, run.runId);
       written.add(run.runId);
     }
     if (session !== undefined) {
-      // What the thread holds is as much as labels need.
       await thread.close();
       options.progress?.derive();
-      if (options.rowsOnly !== true) await derive(session.store, [...written], { seen: session.seen });
+      if (options.rowsOnly !== true) await derive(session.store, [...written]);
       if (options.keepsLog !== true) await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };

@@ -6,7 +6,8 @@
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
-import { forgetRuns, loadLabels } from '../derive/derive.js';
+import { NO_RUN_FIGURES, type RunFigures } from '../attribution/blocks/attribution.js';
+import { forgetRuns, type RunOfRanks, readFigures } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
 import { maxOf } from '../model/lists.js';
@@ -31,10 +32,10 @@ import type { StackKeys } from './read/content-keys.js';
 import { DecodeThreads } from './read/decode-in-thread.js';
 import type { DecodedSource } from './read/decode-source.js';
 import { compareBytes, type FileDigest, type KnownBytes, knownBytes } from './read/file-digest.js';
+import type { ReadingOrder } from './reading-order.js';
 import { Group } from './write/group.js';
 import { Known, type KnownSource } from './write/known.js';
 import { NsysWriter } from './write/nsys-writer.js';
-import type { SeenBlocks, SeenSnapshot } from './write/seen-blocks.js';
 import { SnapshotWriter } from './write/snapshot-writer.js';
 import { incidentRows, noteRows, removeSource } from './write/source-rows.js';
 import { StoreDictionary } from './write/store-dictionary.js';
@@ -108,6 +109,9 @@ interface Received {
   readonly nsys: NsysWriter | undefined;
 }
 
+/** A named file's display path is its base name; rules about folders (`rank_3/trace.pickle`) need the real one. */
+const namedPath = ({ isNamed, path, displayPath }: Candidate): string => (isNamed ? path : displayPath);
+
 export class Session {
   readonly store: Store;
   private readonly options: IngestOptions;
@@ -119,10 +123,10 @@ export class Session {
   private readonly now: Date;
   private readonly namesByDirectory = new Map<string, Promise<string[]>>();
   private runBytes = 0;
+  /** What labels of the snapshots that are read now are made with. */
+  private figures: RunOfRanks | undefined;
   /** Runs of which nothing is concluded any more. */
   private readonly forgotten = new Set<number>();
-  /** With the first snapshot whose blocks will be labelled: the rules take time to load. */
-  seen: SeenBlocks | undefined;
 
   constructor(options: IngestOptions, store: Store, thread: DecodeThreads) {
     this.store = store;
@@ -171,8 +175,22 @@ export class Session {
     await this.spare.close();
   }
 
-  /** What became of each file, in order. */
+  /** What became of each file, in the order in which they are read. */
   async *sources(
+    run: RunRow,
+    { others, snapshots }: ReadingOrder,
+    early: Examined | undefined,
+  ): AsyncGenerator<IngestSource, void, void> {
+    this.runBytes = bytesOf([...others, ...snapshots]);
+    yield* this.pass(run, others, early);
+    if (snapshots.length === 0) return;
+    // Their labels depend on what logs and configuration print.
+    if (run.isStored && this.options.rowsOnly !== true) this.figures = await readFigures(this.store, run.runId);
+    yield* this.pass(run, snapshots, others.length === 0 ? early : undefined);
+    this.figures = undefined;
+  }
+
+  private async *pass(
     run: RunRow,
     candidates: readonly Candidate[],
     early: Examined | undefined,
@@ -207,7 +225,6 @@ export class Session {
   ): AsyncGenerator<Begun | Unchanged, void, void> {
     const held: (Begun | Unchanged)[] = [];
     const paths = new Set<string>();
-    this.runBytes = bytesOf(candidates);
     try {
       for (const [i, candidate] of candidates.entries()) {
         // What became of the file is known once it has been handed out.
@@ -245,7 +262,8 @@ export class Session {
       }
     }
     const { parsers = PARSERS, allTables, explain } = this.options;
-    const options = { allTables, explain, runBytes: this.runBytes };
+    const figures = await this.figuresOf(candidate);
+    const options = { allTables, explain, runBytes: this.runBytes, run: figures };
     return { candidate, examined: await examine(candidate, parsers, thread, options), oldId };
   }
 
@@ -265,7 +283,6 @@ export class Session {
       if (!isForgotten) this.forgotten.delete(run.runId);
       this.dictionary.reset();
       this.known.reset();
-      this.seen?.reset();
       throw error;
     }
   }
@@ -274,7 +291,6 @@ export class Session {
   private async group(run: RunRow, ahead: Ahead<Begun | Unchanged>): Promise<IngestSource[]> {
     const taken: (Begun | Unchanged)[] = [];
     const sources: IngestSource[] = [];
-    const seen: SeenSnapshot[] = [];
     let isLarge = false;
     /** Of looking into further files: those before it are kept. */
     let failure: { readonly error: unknown } | undefined;
@@ -290,14 +306,13 @@ export class Session {
           ahead.take();
           taken.push(begun);
           bytes += begun.candidate.sizeBytes;
-          const source = await this.small(run, group, begun, seen);
+          const source = await this.small(run, group, begun);
           isLarge = source === undefined;
           if (source === undefined) break;
           sources.push(source);
           this.done(source, begun);
         }
       });
-      for (const snapshot of seen) this.seen?.keep(snapshot);
     } catch {
       // Whatever it was, it is the error of one file.
       const reported = sources.splice(0).length;
@@ -318,12 +333,7 @@ export class Session {
   }
 
   /** A file of a group; undefined if it turns out to be large, and nothing was written. */
-  private async small(
-    run: RunRow,
-    group: Group,
-    begun: Begun | Unchanged,
-    seen: SeenSnapshot[],
-  ): Promise<IngestSource | undefined> {
+  private async small(run: RunRow, group: Group, begun: Begun | Unchanged): Promise<IngestSource | undefined> {
     if ('unchanged' in begun) return begun.unchanged;
     const { examined, candidate } = begun;
     try {
@@ -340,7 +350,6 @@ export class Session {
       if (received instanceof MbfError) return await this.refused(run, group, examined, received, notes);
       const source = await this.finish(run, group, examined, received, notes);
       await group.settle();
-      for (const writer of received.writers) if (writer.seen !== undefined) seen.push(writer.seen);
       return explained(this.options, examined, source);
     } finally {
       await examined.close();
@@ -375,15 +384,12 @@ export class Session {
   ): Promise<IngestSource> {
     const { candidate, parser } = examined;
     const decode = (sink: DerivedSink) => examined.decode(sink, this.context(candidate));
-    const seen: SeenSnapshot[] = [];
     const source = await this.writing(run, false, async (group) => {
       await this.remove(run, candidate, oldId, parser.id === 'nsys');
       const received = await this.receive(run, group, examined, decode, notes, oldId);
       if (received instanceof MbfError) throw received;
-      for (const writer of received.writers) if (writer.seen !== undefined) seen.push(writer.seen);
       return this.finish(run, group, examined, received, notes);
     });
-    for (const snapshot of seen) this.seen?.keep(snapshot);
     return source;
   }
 
@@ -433,6 +439,18 @@ export class Session {
     return getOrAdd(this.namesByDirectory, directory, () => readdir(directory).catch(() => []));
   }
 
+  private async figuresOf(candidate: Candidate): Promise<RunFigures | undefined> {
+    if (this.options.rowsOnly === true) return undefined;
+    const rank = this.figures === undefined ? null : ((await this.rankOf(candidate))?.rank ?? null);
+    return this.figures?.figuresOf(rank) ?? NO_RUN_FIGURES;
+  }
+
+  /** Rank that names of the file and its folders have. */
+  private async rankOf(candidate: Candidate): Promise<ReturnType<typeof rankFromName>> {
+    const path = namedPath(candidate);
+    return rankFromName(path, needsSiblings(path) ? await this.siblingNames(candidate.path) : []);
+  }
+
   private context({ displayPath, sizeBytes }: Candidate): Pick<ParseContext, 'progress'> {
     const { progress } = this.options;
     return { progress: progress && ((bytes) => progress.read(displayPath, bytes, sizeBytes)) };
@@ -452,9 +470,7 @@ export class Session {
     oldId: number | undefined = undefined,
   ): Promise<Received | MbfError> {
     const { store, known } = this;
-    // A named file's display path is its base name; directory rules (`rank_3/trace.pickle`) need the real one.
-    const path = candidate.isNamed ? candidate.path : candidate.displayPath;
-    const fromName = rankFromName(path, needsSiblings(path) ? await this.siblingNames(candidate.path) : []);
+    const fromName = await this.rankOf(candidate);
     const sourceId = await known.next('source');
     const incidents: IncidentRow[] = [];
     const writers: SnapshotWriter[] = [];
@@ -476,10 +492,10 @@ export class Session {
           runId: run.runId,
           rank,
           handle: await this.handle(run, rank, writers.length),
-          path,
+          path: namedPath(candidate),
+          figures: (await this.figuresOf(candidate)) ?? NO_RUN_FIGURES,
         };
-        const seen = await this.seenSnapshot(identity.snapshotId);
-        const writer = await SnapshotWriter.open(group, this.dictionary, identity, dictionary, keys, seen);
+        const writer = await SnapshotWriter.open(group, this.dictionary, identity, dictionary, keys);
         writers.push(writer);
         return writer;
       },
@@ -532,14 +548,6 @@ export class Session {
       rank,
       notes: written,
     };
-  }
-
-  private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
-    if (this.options.rowsOnly === true) return undefined;
-    const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([import('./write/seen-blocks.js'), loadLabels()]);
-    this.seen ??= new SeenBlocks();
-    this.seen.forget(snapshotId);
-    return new SeenSnapshot(this.seen, snapshotId);
   }
 
   /** Keeps one row with the error, and no data. */

@@ -50,7 +50,8 @@ interface Exports {
   hasLoneRequests(): number;
   walkBack(requestsRecorded: number, completionsRecorded: number): void;
   walkFigures(to: number): void;
-  goForward(columns: number, entries: number, cuts: number, cutCount: number, most: number): number;
+  livesColumns(to: number): void;
+  goForward(labels: number, columns: number, entries: number, cuts: number, cutCount: number, most: number): number;
 }
 
 /** What `assembly/decode.ts` asks while it reads. They must not call the module. */

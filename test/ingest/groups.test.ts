@@ -58,20 +58,28 @@ function snapshotOf(rank: number): Buffer {
 
 const LOG = `[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.00 GiB is free.\n`;
 
-/** Nine files, one of which is cut, one empty, one other text, and one a log. */
+/** Nine files in the order in which they are read, one of which is cut, one empty, one other text, and one a log. */
 function mixedRun(): string[] {
   const good = Array.from({ length: 5 }, (_, rank) => put(`run/snapshot_${rank}.pickle`, snapshotOf(rank)));
   const bytes = snapshotOf(7);
-  return [
+  const snapshots = [
     ...good,
     put('run/snapshot_2b.pickle', bytes.subarray(0, bytes.length - 60)),
     put('run/snapshot_3b.pickle', ''),
+  ];
+  return [
     put('run/OTHER', readFileSync(join(repoRoot, 'LICENSE'))),
     put('run/train.log', LOG.repeat(3)),
-  ].sort();
+    ...snapshots.sort(),
+  ];
 }
 
-const outcomes = ({ sources }: IngestResult) => sources.map(({ run: _, ...source }) => source);
+const outcomes = ({ sources }: IngestResult) => inOrder(sources.map(({ run: _, ...source }) => source));
+
+/** Results are in order of paths, not of reading. */
+function inOrder<T extends { readonly path: string }>(sources: readonly T[]): T[] {
+  return sources.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
 
 async function entriesOf(store: Store): Promise<number> {
   const [row] = await store.select(withLibrary('SELECT count(*) AS n FROM event'));
@@ -90,10 +98,10 @@ describe('a group of small files', () => {
     ]);
     // One that is named itself has failed where one that was met is skipped.
     const named = paths.filter((path) => !path.endsWith('OTHER'));
-    const singly: unknown[] = [];
+    const singly: ReturnType<typeof outcomes> = [];
     for (const path of named) singly.push(...outcomes(await read(single, [path])));
     expect(together.sources[0]).toMatchObject({ path: 'OTHER', status: 'skipped', error: { code: 'MBF2008' } });
-    expect(outcomes(together).filter(({ status }) => status !== 'skipped')).toEqual(singly);
+    expect(outcomes(together).filter(({ status }) => status !== 'skipped')).toEqual(inOrder(singly));
     expect(await storedRows(grouped)).toEqual(await storedRows(single));
     expect(await entriesOf(grouped)).toBe(200);
   });
@@ -122,7 +130,7 @@ describe('a group of small files', () => {
     const how = { rowsOnly: true, parsers: PARSERS, run: 'x', paths, now: new Date(0), progress };
     const repeated = await ingest({ ...how, store: failing });
     expect(failures).toBe(1);
-    expect(reported).toEqual(repeated.sources.map(({ path }) => path));
+    expect(reported.toSorted()).toEqual(repeated.sources.map(({ path }) => path));
     expect(outcomes(repeated)).toEqual(outcomes(await read(sound, ['run'])));
     expect(await storedRows(failing)).toEqual(await storedRows(sound));
   });
@@ -143,8 +151,8 @@ describe('a group of small files', () => {
     };
     await expect(read(store, ['run'], [broken, ...others])).rejects.toThrow('a bug');
     const stored = await store.select('SELECT display_path FROM source ORDER BY source_id');
-    expect(stored.map((row) => row['display_path'])).toEqual(['snapshot_0.pickle', 'snapshot_1.pickle']);
-    expect((await read(store, ['run'])).sources.filter(({ status }) => status === 'unchanged')).toHaveLength(2);
+    expect(stored.map((row) => row['display_path'])).toEqual(['train.log', 'snapshot_0.pickle', 'snapshot_1.pickle']);
+    expect((await read(store, ['run'])).sources.filter(({ status }) => status === 'unchanged')).toHaveLength(3);
   });
 
   it('is without a file that inflates to a large one: that is written while it is decoded', async () => {

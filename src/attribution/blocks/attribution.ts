@@ -31,3 +31,8 @@ export interface RunFigures {
 }
 
 export const NO_RUN_FIGURES: RunFigures = { rankParameters: null, distributedOptimizer: null };
+
+/** Figures of which labels are the same. */
+export function figuresStamp({ rankParameters, distributedOptimizer }: RunFigures): string {
+  return JSON.stringify([rankParameters, distributedOptimizer]);
+}

@@ -86,3 +86,17 @@ export function relabelling(
     of.label[row] = to;
   };
 }
+
+/** Rows of `label`. */
+export function labelRows(
+  labels: readonly BlockLabel[],
+  id: { readonly snapshot_id: number; readonly device: number },
+) {
+  return labels.map(({ by, rules, ...label }, number) => ({
+    ...id,
+    label: number,
+    ...label,
+    known_by: by,
+    rules: rules.join(' '),
+  }));
+}

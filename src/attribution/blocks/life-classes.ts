@@ -5,6 +5,7 @@
 import { countUpTo } from '../../model/count-up-to.js';
 import type { Lifetime } from '../match/rule.js';
 import { type Lives, NEVER } from './lives.js';
+import type { PhaseWindows } from './phase-windows.js';
 
 export interface LifeClasses {
   /** Entries at which a training step is over, ascending. */
@@ -31,4 +32,20 @@ export function lifeClasses(lives: Lives, boundaries: Float64Array): LifeClasses
       return made < 0 ? undefined : 'transient';
     },
   };
+}
+
+/**
+ * The entries at which a training step is over: where its annotation ends; without annotations, after each run of
+ * allocations of the optimizer's step. `isFailed`: the last of these ran out of memory, so that it was not over.
+ */
+export function stepEnds(annotated: readonly number[], phases: PhaseWindows, isFailed: boolean): Float64Array {
+  if (annotated.length > 0) return Float64Array.from(annotated);
+  const ends = phases.spansOf('optimizer_step').map(({ lastSeq }) => lastSeq);
+  return Float64Array.from(isFailed ? ends.slice(0, -1) : ends);
+}
+
+/** First entry of the optimizer's step in which a trace ends; undefined if it ends in another phase. */
+export function lastStepStart(phases: PhaseWindows, lastEntry: number): number | undefined {
+  const last = phases.spansOf('optimizer_step').at(-1);
+  return last !== undefined && last.lastSeq >= lastEntry ? last.firstSeq : undefined;
 }

@@ -5,7 +5,6 @@
 
 import { roundTo512 } from '../../allocator/rounding.js';
 import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
-import { getI64, NULL_HIGH } from '../../model/columns.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 
 export interface Lives {
@@ -30,16 +29,13 @@ export interface Lives {
   readonly pool: Int32Array;
 }
 
-/** Bytes as doubles, NaN where not known, or as a 64-bit column of a `ColumnBatch`. */
-type ByteColumn = Float64Array | Uint32Array;
-
-/** Rows of `block_life`, in any order; what is not known is −1. */
+/** Rows of `block_life`, in any order; integers that are not known are −1, bytes NaN. */
 export interface LifeColumns {
   readonly block: Int32Array;
   readonly from_seq: Int32Array;
   readonly to_seq: Int32Array;
-  readonly actual_bytes: ByteColumn;
-  readonly requested_bytes: ByteColumn;
+  readonly actual_bytes: Float64Array;
+  readonly requested_bytes: Float64Array;
   /** As the store numbers them. */
   readonly pool: Int32Array;
   readonly stack_id: Int32Array;
@@ -48,58 +44,46 @@ export interface LifeColumns {
 
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 
-const lifeColumns = (capacity: number) => ({
-  allocSeq: new Int32Array(capacity),
-  freedSeq: new Int32Array(capacity),
-  bytes: new Float64Array(capacity),
-  requested: new Float64Array(capacity),
-  stackId: new Int32Array(capacity),
-  stackIsOfFree: new Uint8Array(capacity),
-  pool: new Int32Array(capacity),
-});
-
-/** Puts {@link Lives} together from rows, each in its place at once. Memory is 33 bytes a block. */
+/** Puts the {@link Lives} of `count` blocks together from rows, each in its place at once: 33 bytes a block. */
 export class LivesBuilder {
-  /** Rows so far. */
-  count = 0;
   private starts = 0;
-  /** Place 0 is of this block. Not 0 only where a trace contradicts itself, and no one knew how many there would be. */
-  private base = 0;
-  private least = Number.POSITIVE_INFINITY;
-  private columns: ReturnType<typeof lifeColumns>;
+  private readonly count: number;
+  private readonly columns: Omit<Lives, 'count' | 'starts' | 'events'>;
 
-  /** `expected` blocks; there may be more. */
-  constructor(expected: number) {
-    this.columns = lifeColumns(Math.max(1, expected));
+  constructor(count: number) {
+    this.count = count;
+    this.columns = {
+      allocSeq: new Int32Array(count),
+      freedSeq: new Int32Array(count),
+      bytes: new Float64Array(count),
+      requested: new Float64Array(count),
+      stackId: new Int32Array(count),
+      stackIsOfFree: new Uint8Array(count),
+      pool: new Int32Array(count),
+    };
   }
 
   add(rows: number, from: LifeColumns): void {
-    this.reserve(from.block, rows);
-    const { base } = this;
     const { allocSeq, freedSeq, bytes, requested, stackId, stackIsOfFree, pool } = this.columns;
     for (let i = 0; i < rows; i += 1) {
-      const place = from.block[i]! - base;
+      const block = from.block[i]!;
       const made = from.from_seq[i]!;
-      allocSeq[place] = made;
-      freedSeq[place] = from.to_seq[i]!;
-      stackId[place] = Math.max(-1, from.stack_id[i]!);
-      pool[place] = from.pool[i]!;
+      allocSeq[block] = made;
+      freedSeq[block] = from.to_seq[i]!;
+      bytes[block] = knownBytes(from.actual_bytes[i]!);
+      requested[block] = knownBytes(from.requested_bytes[i]!);
+      stackId[block] = Math.max(-1, from.stack_id[i]!);
+      pool[block] = from.pool[i]!;
       if (made >= 0) continue;
       this.starts += 1;
-      stackIsOfFree[place] = from.stack_origin[i] === FREE_EVENT ? 1 : 0;
+      stackIsOfFree[block] = from.stack_origin[i] === FREE_EVENT ? 1 : 0;
     }
-    putBytes(bytes, from.actual_bytes, from.block, base, rows);
-    putBytes(requested, from.requested_bytes, from.block, base, rows);
-    this.count += rows;
   }
 
   /** Call once, after all rows of a trace of `events` entries. */
   lives(events: number, pools: PoolNumbers): Lives {
     const { columns, count, starts } = this;
-    const first = count === 0 ? 0 : this.least - this.base;
-    const used = <T extends Int32Array | Float64Array | Uint8Array>(column: T): T =>
-      column.subarray(first, first + count) as T;
-    const pool = used(columns.pool);
+    const { pool } = columns;
     let stored = Number.NaN;
     let number = 0;
     for (let row = 0; row < count; row += 1) {
@@ -109,43 +93,11 @@ export class LivesBuilder {
       }
       pool[row] = number;
     }
-    return {
-      ...{ count, starts, events, pool },
-      allocSeq: used(columns.allocSeq),
-      freedSeq: used(columns.freedSeq),
-      bytes: used(columns.bytes),
-      requested: used(columns.requested),
-      stackId: used(columns.stackId),
-      stackIsOfFree: used(columns.stackIsOfFree),
-    };
-  }
-
-  private reserve(block: Int32Array, rows: number): void {
-    let least = this.least;
-    let most = 0;
-    for (let i = 0; i < rows; i += 1) {
-      least = Math.min(least, block[i]!);
-      most = Math.max(most, block[i]!);
-    }
-    this.least = least;
-    const { base, columns } = this;
-    const capacity = columns.pool.length;
-    const end = base + capacity;
-    if (least >= base && most < end) return;
-    // Twice as much at the least, on the side that lacks it.
-    this.base = least < base ? Math.min(least, base - capacity) : base;
-    this.columns = lifeColumns((most < end ? end : Math.max(most + 1, end + capacity)) - this.base);
-    for (const [name, column] of Object.entries(columns))
-      this.columns[name as keyof typeof columns].set(column, base - this.base);
+    return { ...columns, count, starts, events };
   }
 }
 
-/** Each at the place of its block; −1 = unknown. */
-function putBytes(to: Float64Array, from: ByteColumn, block: Int32Array, base: number, rows: number): void {
-  if (from instanceof Uint32Array)
-    for (let i = 0; i < rows; i += 1) to[block[i]! - base] = from[i * 2 + 1] === NULL_HIGH ? -1 : getI64(from, i);
-  else for (let i = 0; i < rows; i += 1) to[block[i]! - base] = from[i]! >= 0 ? from[i]! : -1;
-}
+const knownBytes = (bytes: number): number => (bytes >= 0 ? bytes : -1);
 
 /**
  * By which blocks for tensors of one shape are equal: the request, rounded. The block itself may be larger, by what a

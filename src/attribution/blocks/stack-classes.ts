@@ -46,8 +46,12 @@ export class StackClassifier {
   }
 
   /** Frames innermost first; equal frames should be one object. */
+  classify(frames: readonly Frame[]): ClassifiedStack {
+    return classifyFrames(this.rules, frames, false, (frame) => this.matchesOf(frame));
+  }
+
   add(id: number, frames: readonly Frame[]): void {
-    this.known[id] = classifyFrames(this.rules, frames, false, (frame) => this.matchesOf(frame));
+    this.known[id] = this.classify(frames);
   }
 
   readonly classes: StackClasses = (id) => this.known[id] ?? EMPTY_STACK;

@@ -2,7 +2,7 @@
 import { attributeLives } from '../../attribution/attribute-lives.js';
 import { type Attribution, NO_RUN_FIGURES, type RunFigures } from '../../attribution/blocks/attribution.js';
 import { lifeClasses } from '../../attribution/blocks/life-classes.js';
-import type { Lives, LivesBuilder } from '../../attribution/blocks/lives.js';
+import type { Lives } from '../../attribution/blocks/lives.js';
 import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
@@ -16,13 +16,6 @@ export interface DeviceAttribution extends Attribution {
   readonly history: DeviceHistory;
 }
 
-/** What is known already and need not be read from the store. */
-export interface KnownFacts {
-  /** By the same rules; gets the stacks that it lacks. */
-  readonly stacks?: StackClassifier | undefined;
-  readonly lives?: ((snapshotId: number, device: number) => LivesBuilder | undefined) | undefined;
-}
-
 export async function attributeDevice(
   store: Store,
   { snapshotId, device }: { readonly snapshotId: number; readonly device: number },
@@ -33,19 +26,20 @@ export async function attributeDevice(
   return (await attributeDevices(store, [{ history, run }], rules))[0]!;
 }
 
-/** Work per distinct stack and per block; O(entries) in all. The statements are about all devices. */
+/**
+ * Work per distinct stack and per block; O(entries) in all. The statements are about all devices. `stacks` gets those
+ * that it lacks.
+ */
 export async function attributeDevices(
   store: Store,
   devices: readonly { readonly history: DeviceHistory; readonly run: RunFigures }[],
   rules: CompiledRules,
-  known: KnownFacts = {},
+  stacks = new StackClassifier(rules),
 ): Promise<DeviceAttribution[]> {
   const all = await livesOf(
     store,
     devices.map(({ history }) => history),
-    known,
   );
-  const stacks = known.stacks ?? new StackClassifier(rules);
   const missing = distinct(all.map(({ stackId }) => stackId)).filter((id) => !stacks.has(id));
   for (const [id, frames] of await readStacks(store, missing)) stacks.add(id, frames);
   const { classes } = stacks;
@@ -60,14 +54,9 @@ export async function attributeDevices(
   });
 }
 
-async function livesOf(store: Store, histories: readonly DeviceHistory[], known: KnownFacts): Promise<Lives[]> {
-  const builders = new Map(
-    histories.map((history) => [history, known.lives?.(history.trace.snapshotId, history.trace.device)]),
-  );
-  const unseen = histories.filter((history) => builders.get(history) === undefined);
-  const read = await readLives(store, unseen);
-  for (const [i, history] of unseen.entries()) builders.set(history, read[i]);
-  const all = histories.map((history) => builders.get(history)!.lives(history.trace.events, history.trace.pools));
+async function livesOf(store: Store, histories: readonly DeviceHistory[]): Promise<Lives[]> {
+  const read = await readLives(store, histories);
+  const all = histories.map(({ trace }, i) => read[i]!.lives(trace.events, trace.pools));
   // Rare: a ring lost the allocation, or the history was switched on and off.
   const lost = [...all.keys()].filter((i) => all[i]!.stackId.subarray(0, all[i]!.starts).includes(-1));
   const startStacks = await store.allOf(

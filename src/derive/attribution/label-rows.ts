@@ -1,22 +1,12 @@
-/** The labels of a device as rows of `label` and `block_label_staging`. */
+/** The labels of a device as rows of `block_label_staging`. */
+
 import { ColumnBatch, LAYOUTS } from '../../model/columns.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import type { DeviceAttribution } from './attribute-device.js';
 
 interface DeviceKey {
   readonly snapshot_id: number;
   readonly device: number;
-}
-
-export function labelRows({ table }: Pick<DeviceAttribution, 'table'>, id: DeviceKey) {
-  return table.labels.map(({ by, rules, ...label }, number) => ({
-    ...id,
-    label: number,
-    ...label,
-    known_by: by,
-    rules: rules.join(' '),
-  }));
 }
 
 /** In a transaction. */

@@ -3,12 +3,13 @@
  * made for the question. These are in TEMP objects with the names of the tables, so that the same queries read them,
  * also where the store cannot be written.
  */
+import { labelRows } from '../../attribution/blocks/labels.js';
 import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
-import { appendBlockLabels, labelRows } from './label-rows.js';
+import { appendBlockLabels } from './label-rows.js';
 
 /** What the TEMP labels of a store were made by, and for which devices. */
 const made = new WeakMap<Store, { readonly rules: CompiledRules; readonly devices: Set<string> }>();
@@ -41,7 +42,7 @@ export async function useLabels(
   await store.transaction(async () => {
     await store.run('DELETE FROM label WHERE snapshot_id = $snapshot_id AND device = $device', id);
     await appendBlockLabels(store, [{ ...id, label: of.label }]);
-    await store.insertRows('label', labelRows(of, id));
+    await store.insertRows('label', labelRows(of.table.labels, id));
   });
   if (temporary === undefined) made.set(store, { rules, devices: new Set([key]) });
   else temporary.devices.add(key);

@@ -2,11 +2,13 @@
  * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
  * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
+import type { RunFigures } from '../../attribution/blocks/attribution.js';
+import type { Lives } from '../../attribution/blocks/lives.js';
 import { type ColumnBatch, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import type { Dictionary, RowSink, SharedMemory, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
-import type { IncidentRow, Note } from '../../model/tables.js';
+import type { IncidentRow, Note, TraceOomRow } from '../../model/tables.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
 import { TraceModule } from '../../wasm/trace-module.js';
 import { ContentKeys, type StackKeys } from '../read/content-keys.js';
@@ -15,6 +17,8 @@ import { type DeviceTrace, Traces } from './derive-trace.js';
 import { DumpedState, StepAnnotations } from './dumped-state.js';
 import { NoteFolder } from './fold-notes.js';
 import { hidingSecrets } from './hide-secrets.js';
+import type { TraceLabels } from './label-trace.js';
+import type { TraceSteps } from './steps.js';
 import { type DeviceLives, deriveLives } from './trace-lives.js';
 
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
@@ -51,8 +55,11 @@ export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow' | 'prof
   snapshot(dictionary: Dictionary, keys: StackKeys): Promise<DerivedSnapshotSink>;
 }
 
-/** The sink to give to a parser. `end` after its last row. */
-export function deriving(sink: DerivedSink): RowSink & { end(): void } {
+/**
+ * The sink to give to a parser. `end` after its last row. `run`: what labels are made with; undefined: rows of blocks
+ * have none.
+ */
+export function deriving(sink: DerivedSink, run?: RunFigures): RowSink & { end(): void } {
   const texts = new TextBatches(sink);
   const rows = hidingSecrets({
     note: (note) => sink.note(note),
@@ -61,8 +68,11 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     profilerMemory: (batch) => sink.textRows('profiler', batch, []),
     nsys: sink.nsys,
     attempt: (row) => sink.attempt(row),
-    snapshot: async (dictionary, memory) =>
-      derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary, memory),
+    snapshot: async (dictionary, memory) => {
+      const keys = new ContentKeys(dictionary);
+      const label = run === undefined ? undefined : await labeller(dictionary, keys, run);
+      return derivingSnapshot(await sink.snapshot(dictionary, keys), dictionary, memory, label);
+    },
   });
   const incidents = new BoundedIncidents(rows);
   const notes = new NoteFolder();
@@ -119,7 +129,21 @@ export const NO_BYTES = {
   ...{ reservedBytes: 0, allocatedBytes: 0, activeBytes: 0, inactiveBytes: 0, largestInactiveBlockBytes: null },
 };
 
-function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary, memory: SharedMemory): SnapshotSink {
+type Label = (lives: Lives, steps: TraceSteps | null, ooms: readonly number[]) => TraceLabels | undefined;
+
+/** The rules of labels take time to load: with the first snapshot. */
+async function labeller(dictionary: Dictionary, keys: StackKeys, run: RunFigures): Promise<Label> {
+  const { labelTrace } = await import('./label-trace.js');
+  return (lives, steps, ooms) => labelTrace(lives, { dictionary, keys }, steps, ooms, run);
+}
+
+function derivingSnapshot(
+  sink: DerivedSnapshotSink,
+  dictionary: Dictionary,
+  memory: SharedMemory,
+  label: Label | undefined,
+): SnapshotSink {
+  const ooms: TraceOomRow[] = [];
   const traces = new Traces(memory instanceof TraceModule ? memory : undefined);
   const dumped = new DumpedState();
   const annotations = new StepAnnotations(dictionary);
@@ -149,7 +173,10 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary, mem
     },
     hostEvents: (batch) => sink.hostEvents(batch),
     hostSegments: (batch) => sink.hostSegments(batch),
-    oom: (row) => sink.oom(row),
+    oom(row) {
+      ooms.push(row);
+      sink.oom(row);
+    },
     eventExtra: (row) => sink.eventExtra(row),
     end(summary) {
       sink.parsed();
@@ -158,6 +185,7 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary, mem
       const pools = poolNumbers(
         new Map(Array.from({ length: dictionary.poolCount }, (_, pool) => [pool, dictionary.pool(pool)])),
       );
+      const seqsOf = (device: number): number[] => ooms.flatMap((row) => (row.device === device ? [row.seq] : []));
       const devices = [...new Set([...sums.keys(), ...sumsOfTraces.map(({ device }) => device)])].sort((a, b) => a - b);
       const lives = devices.map((device): DeviceLives => {
         const ofTrace = sumsOfTraces.find((one) => one.device === device);
@@ -171,6 +199,7 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary, mem
             actions: ofTrace?.actions ?? new Map(),
             annotations: annotations.list(),
             beganEmpty: (sums.get(device)?.reservedBytes ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
+            label: label && ((lives, steps) => label(lives, steps, seqsOf(device))),
           },
           sink,
         );

@@ -3,7 +3,7 @@ import type { AllocatorSettings } from '../../allocator/settings.js';
 import type { DeviceLives } from './trace-lives.js';
 
 /** `derived_history` */
-export function historyRow(snapshot_id: number, { settings, steps, ...lives }: DeviceLives) {
+export function historyRow(snapshot_id: number, { settings, steps, labels: _, ...lives }: DeviceLives) {
   return {
     snapshot_id,
     ...lives,

@@ -10,12 +10,16 @@ import {
   settingsFromSnapshot,
 } from '../../allocator/settings.js';
 import type { FinalState } from '../../allocator/walk/walk-input.js';
+import type { BlockLabel } from '../../attribution/blocks/labels.js';
+import type { Lives } from '../../attribution/blocks/lives.js';
 import { type ColumnBatch, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
-import { MAX_BUCKETS } from '../../model/derived-tables.js';
+import { MAX_BUCKETS, STACK_ORIGINS } from '../../model/derived-tables.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 import { stepCuts } from '../../model/step-cuts.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
+import type { TraceModule } from '../../wasm/trace-module.js';
 import type { Traces } from './derive-trace.js';
+import type { TraceLabels } from './label-trace.js';
 import { type Annotation, findSteps, type TraceSteps } from './steps.js';
 
 export interface TraceInput {
@@ -31,6 +35,8 @@ export interface TraceInput {
   readonly annotations: readonly Annotation[];
   /** Nothing was reserved before the first entry, by the sums of the trace. */
   readonly beganEmpty: boolean;
+  /** Undefined: rows of blocks lack labels. */
+  readonly label?: ((lives: Lives, steps: TraceSteps | null) => TraceLabels | undefined) | undefined;
 }
 
 export type PutRows = (batch: ColumnBatch) => void;
@@ -49,6 +55,8 @@ type Steps = 'stepsOrigin' | 'stepsAnnotations' | 'stepsAnnotationsDevice' | 'st
 export interface DeviceLives extends Omit<TableRows['derived_history'], 'snapshotId' | Settings | Steps> {
   readonly settings: AllocatorSettings;
   readonly steps: TraceSteps | null;
+  /** Of the labels that the rows of blocks have; null: none. */
+  readonly labels: readonly BlockLabel[] | null;
 }
 
 /** Rows of a batch at most: more would not be faster, and keep memory that the trace needs. */
@@ -129,7 +137,10 @@ export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
     const results = figures as Readonly<Record<(typeof FIGURES)[number], number>>;
     const cuts = stepCuts((steps?.spans ?? []).flatMap(({ range }) => (range === null ? [] : [range])));
     const bucketEntries = entriesPerBucket(events);
-    goForward(traces, device, { events, entries: bucketEntries, cuts }, (batch) => out.buckets(batch));
+    const lives = { count: results.blocks, starts: results.starts, events };
+    const labels = input.label?.(livesIn(module, lives), steps);
+    const course = { events, entries: bucketEntries, cuts, label: labels?.label };
+    goForward(traces, device, course, (batch) => out.buckets(batch));
     const { tailViolations, starts: _, ...rest } = results;
     return {
       ...rest,
@@ -145,6 +156,7 @@ export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
       peakReservedSeq: results.peakReservedSeq < 0 ? null : results.peakReservedSeq,
       bucketEntries,
       steps,
+      labels: labels?.labels ?? null,
     };
   } finally {
     module.onRows = () => {};
@@ -237,20 +249,52 @@ function entriesPerBucket(events: number): number {
   return entries;
 }
 
+/** The way forward: entries of the trace, those of a bucket, where else buckets end, labels of the lives. */
+interface Course {
+  readonly events: number;
+  readonly entries: number;
+  readonly cuts: readonly number[];
+  readonly label: Int32Array | undefined;
+}
+
+const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+
+/** The lives in the memory of the module, valid until it is called again. */
+function livesIn(module: TraceModule, of: Pick<Lives, 'count' | 'starts' | 'events'>): Lives {
+  const { count, starts } = of;
+  const places = module.during(32, (place) => {
+    module.exports.livesColumns(place);
+    return new Uint32Array(module.buffer, place, 7).slice();
+  });
+  const { buffer } = module;
+  const stackIsOfFree = new Uint8Array(count);
+  const origins = new Uint8Array(buffer, places[5], count);
+  for (let life = 0; life < starts; life += 1) stackIsOfFree[life] = origins[life] === FREE_EVENT ? 1 : 0;
+  return {
+    ...of,
+    allocSeq: new Int32Array(buffer, places[0], count),
+    freedSeq: new Int32Array(buffer, places[1], count),
+    bytes: new Float64Array(buffer, places[2], count),
+    requested: new Float64Array(buffer, places[3], count),
+    stackId: new Int32Array(buffer, places[4], count),
+    stackIsOfFree,
+    pool: new Int32Array(buffer, places[6], count),
+  };
+}
+
 /** Hands over all rows that are not of segments. */
-function goForward(
-  { module }: Traces,
-  device: number,
-  { events, entries, cuts }: { readonly events: number; readonly entries: number; readonly cuts: readonly number[] },
-  put: PutRows,
-): void {
+function goForward({ module }: Traces, device: number, { events, entries, cuts, label }: Course, put: PutRows): void {
   const { exports } = module;
   const most = Math.ceil(events / entries) + cuts.length;
   const batch = module.batch(LAYOUTS.derived_bucket, Math.max(1, most));
   const columns = BUCKET_COLUMNS.map((name) => placeOf(batch, name));
-  batch.rows = module.during(4 * (columns.length + cuts.length), (place) => {
+  const labels = label?.length ?? 0;
+  batch.rows = module.during(4 * (columns.length + cuts.length + labels), (place) => {
     new Int32Array(module.buffer, place).set([...columns, ...cuts]);
-    return exports.goForward(place, entries, place + 4 * columns.length, cuts.length, most);
+    const cutsAt = place + 4 * columns.length;
+    const labelsAt = cutsAt + 4 * cuts.length;
+    if (label !== undefined) new Int32Array(module.buffer, labelsAt, labels).set(label);
+    return exports.goForward(label === undefined ? 0 : labelsAt, place, entries, cutsAt, cuts.length, most);
   });
   module.refresh();
   batch.i32('device').fill(device);

@@ -8,7 +8,7 @@ import type { ParseContext, ParserSpec } from '../../model/parser.js';
 import type { DerivedSink } from '../derive/derive-snapshot.js';
 import { type OpenedSource, openByteSource } from '../read/byte-source.js';
 import { type DecodeThreads, type Decoding, threadFor } from '../read/decode-in-thread.js';
-import { type DecodedSource, decodeSource } from '../read/decode-source.js';
+import { type DecodeContext, type DecodedSource, decodeSource } from '../read/decode-source.js';
 import { type DecodedFile, keepDecoded } from '../read/receive-rows.js';
 import { type Claim, detectSource } from './detect.js';
 import type { Candidate } from './discover.js';
@@ -45,7 +45,7 @@ export interface Unusable extends Common {
 
 export type Examined = Recognised | Unusable;
 
-interface ExamineOptions extends Pick<ParseContext, 'allTables'> {
+interface ExamineOptions extends Pick<DecodeContext, 'allTables' | 'run'> {
   /** The assessments of all parsers are wanted. */
   readonly explain?: boolean | undefined;
   /** Of all files of its run. */

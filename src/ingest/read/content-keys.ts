@@ -29,12 +29,18 @@ export class ContentKeys implements StackKeys {
   private frameKeys = new Uint32Array(0);
   private framesDone = 0;
   private scratch = new Uint32Array(64 * KEY_WORDS);
+  private readonly made: string[] = [];
 
   constructor(dictionary: Dictionary) {
     this.dictionary = dictionary;
   }
 
   stackKey(id: number): string {
+    this.made[id] ??= this.makeKey(id);
+    return this.made[id];
+  }
+
+  private makeKey(id: number): string {
     const { dictionary } = this;
     if (this.framesDone < dictionary.frameCount) this.addFrames();
     const { frameKeys } = this;

@@ -1,6 +1,7 @@
 /** Messages from a decoding thread to the writing thread, in order, and the limit of running ahead. */
 
 import type { MessagePort } from 'node:worker_threads';
+import type { RunFigures } from '../../attribution/blocks/attribution.js';
 import { batchBytes, LAYOUTS, type TableLayout } from '../../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../../model/errors.js';
 import { maxOf } from '../../model/lists.js';
@@ -109,8 +110,9 @@ export interface DecoderJob {
   /** The file as the other thread saw it; anything else is another file. */
   readonly sizeBytes: number;
   readonly mtimeMs: number;
-  /** See `ParseContext`. */
+  /** See `DecodeContext`. */
   readonly allTables?: boolean | undefined;
+  readonly run?: RunFigures | undefined;
 }
 
 /** Collects what is new in a growing dictionary. */

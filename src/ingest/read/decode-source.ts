@@ -1,4 +1,5 @@
 /** One opened file through its parser, whichever thread does it. */
+import type { RunFigures } from '../../attribution/blocks/attribution.js';
 import { MbfError } from '../../model/errors.js';
 import type { ParseContext, ParserSpec, ParseSummary } from '../../model/parser.js';
 import { type DerivedSink, deriving } from '../derive/derive-snapshot.js';
@@ -10,14 +11,19 @@ export interface DecodedSource {
   readonly digest: FileDigest;
 }
 
+export interface DecodeContext extends ParseContext {
+  /** What labels of blocks are made with; undefined: none are made. */
+  readonly run?: RunFigures | undefined;
+}
+
 /** @throws {MbfError} of the parser, or of reading; without `file`. */
 export async function decodeSource(
   parser: ParserSpec,
   opened: OpenedSource,
   sink: DerivedSink,
-  context: ParseContext,
+  { run, ...context }: DecodeContext,
 ): Promise<DecodedSource> {
-  const derived = deriving(sink);
+  const derived = deriving(sink, run);
   const summary = await parser.parse(opened.source, derived, context).catch((error: unknown) => {
     // Of the engine: calls too deep, a text or a list too long. It is the file that asks for it.
     if (!(error instanceof RangeError)) throw error;

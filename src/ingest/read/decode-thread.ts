@@ -72,7 +72,8 @@ async function decode(job: DecoderJob): Promise<void> {
       throw new MbfError('MBF2009', 'changed while it was read: it is not the file it was a moment ago');
     }
     const progress = (bytes: number): void => send({ type: 'progress', bytes });
-    const decoded = await decodeSource(parser, opened, sink, { name: job.name, progress, allTables: job.allTables });
+    const { name, allTables, run } = job;
+    const decoded = await decodeSource(parser, opened, sink, { name, progress, allTables, run });
     send({ type: 'done', ...decoded });
   } finally {
     await opened.close();

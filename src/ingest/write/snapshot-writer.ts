@@ -1,4 +1,7 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
+import { figuresStamp, type RunFigures } from '../../attribution/blocks/attribution.js';
+import { labelRows } from '../../attribution/blocks/labels.js';
+import { RULES_VERSION } from '../../attribution/rules-version.js';
 import { type ColumnBatch, LAYOUTS, type TableLayout } from '../../model/columns.js';
 import type { Dictionary, SnapshotSummary } from '../../model/parser.js';
 import type { EventExtraRow, Note, TraceOomRow } from '../../model/tables.js';
@@ -16,7 +19,6 @@ import type { StackKeys } from '../read/content-keys.js';
 import { TRAVELLING } from '../read/decode-protocol.js';
 import { dumpTrigger } from './dump-trigger.js';
 import type { Group } from './group.js';
-import type { SeenSnapshot } from './seen-blocks.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
@@ -34,6 +36,8 @@ export interface SnapshotIdentity {
   readonly handle: string;
   /** Path of the file: its name may contain the reason and time of the dump. */
   readonly path: string;
+  /** What its labels are made with. */
+  readonly figures: RunFigures;
 }
 
 export class SnapshotWriter implements DerivedSnapshotSink {
@@ -41,8 +45,6 @@ export class SnapshotWriter implements DerivedSnapshotSink {
   readonly identity: SnapshotIdentity;
   private readonly dictionary: Dictionary;
   private readonly translation: Translation;
-  /** What labels need of the blocks; undefined where none are made. */
-  readonly seen: SeenSnapshot | undefined;
   private readonly ooms: TraceOomRow[] = [];
   private readonly extras: EventExtraRow[] = [];
   private ended: { readonly summary: SnapshotSummary; readonly derivation: SnapshotDerivation } | undefined;
@@ -53,20 +55,12 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     identity: SnapshotIdentity,
     dictionary: Dictionary,
     keys: StackKeys,
-    seen: SeenSnapshot | undefined,
   ): Promise<SnapshotWriter> {
     await group.expect(Object.values(TRAVELLING));
-    return new SnapshotWriter(group, identity, dictionary, await target.translate(dictionary, keys, group), seen);
+    return new SnapshotWriter(group, identity, dictionary, await target.translate(dictionary, keys, group));
   }
 
-  private constructor(
-    group: Group,
-    identity: SnapshotIdentity,
-    dictionary: Dictionary,
-    translation: Translation,
-    seen: SeenSnapshot | undefined,
-  ) {
-    this.seen = seen;
+  private constructor(group: Group, identity: SnapshotIdentity, dictionary: Dictionary, translation: Translation) {
     this.group = group;
     this.identity = identity;
     this.dictionary = dictionary;
@@ -95,7 +89,6 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   blockLives(batch: ColumnBatch): void {
     this.append(batch);
-    this.seen?.blockLives(batch);
   }
 
   segmentLives(batch: ColumnBatch): void {
@@ -141,7 +134,6 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const { group, identity, ended } = this;
     if (ended === undefined) throw new Error('the parser did not end its snapshot');
     const { summary, derivation } = ended;
-    this.seen?.classify((isWanted) => this.translation.namedStacks(isWanted));
     this.translation.finish();
     const snapshot_id = identity.snapshotId;
     const { traces } = derivation;
@@ -185,6 +177,13 @@ export class SnapshotWriter implements DerivedSnapshotSink {
       'derived_history',
       derivation.lives.map((lives) => historyRow(snapshot_id, lives)),
     );
+    for (const { device, labels } of derivation.lives) {
+      if (labels === null) continue;
+      group.insert('label', labelRows(labels, { snapshot_id, device }));
+      group.insert('labelled_device', [
+        { snapshot_id, device, rules: RULES_VERSION, figures: figuresStamp(identity.figures) },
+      ]);
+    }
     group.insert(
       'trace_step',
       derivation.lives.flatMap((lives) => stepRows(snapshot_id, lives)),

@@ -168,14 +168,6 @@ export class Translation {
     this.stacksDone = count;
   }
 
-  /** The stacks of the file so far whose id in the store is wanted; equal frames are one object. */
-  *namedStacks(isWanted: (id: number) => boolean): Generator<[number, Frame[]], void, void> {
-    for (let local = 0; local < this.stacksDone; local++) {
-      const id = this.stacks[local]!;
-      if (isWanted(id)) yield [id, Array.from(this.dictionary.stackFrames(local), (frame) => this.namedFrame(frame))];
-    }
-  }
-
   private namedFrame(local: number): Frame {
     let frame = this.namedFrames[local];
     if (frame === undefined) {

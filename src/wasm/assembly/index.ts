@@ -205,13 +205,28 @@ export function walkFigures(to: usize): void {
   ]);
 }
 
+/** Places of the columns of the lives, as u32, in the order in which JavaScript names them. */
+export function livesColumns(to: usize): void {
+  const columns: StaticArray<usize> = [
+    changetype<usize>(lives!.fromSeq),
+    changetype<usize>(lives!.toSeq),
+    changetype<usize>(lives!.bytes),
+    changetype<usize>(lives!.requested),
+    changetype<usize>(lives!.stack),
+    changetype<usize>(lives!.origin),
+    changetype<usize>(lives!.pool),
+  ];
+  for (let i = 0; i < columns.length; i++) store<u32>(to + (usize(i) << 2), columns[i]);
+}
+
 /**
  * The way forward: hands over the rows of blocks and of the entries that they do not restore, and fills the columns of
- * `derived_bucket` whose places are at `columns` (u32). Returns the number of buckets: see {@link Forward.run}.
+ * `derived_bucket` whose places are at `columns` (u32). `labels`: numbers of the labels of the lives, as i32; 0 = not
+ * known. Returns the number of buckets: see {@link Forward.run}.
  */
-export function goForward(columns: usize, entries: i32, cuts: usize, cutCount: i32, most: i32): i32 {
+export function goForward(labels: usize, columns: usize, entries: i32, cuts: usize, cutCount: i32, most: i32): i32 {
   const entryRows = new EntryRows(batches[TRACE_ENTRY], trace);
-  const rows = new LifeRows(batches[BLOCK_LIFE], entryRows, trace, lives!, pools);
+  const rows = new LifeRows(batches[BLOCK_LIFE], entryRows, trace, lives!, pools, labels);
   const forward = new Forward(trace, walk!, lives!, rows, entryRows);
   for (let i = 0; i < forward.columns.length; i++) forward.columns[i] = load<u32>(columns + (usize(i) << 2));
   const count = forward.run(entries, cuts, cutCount, most);

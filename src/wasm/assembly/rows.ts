@@ -165,6 +165,8 @@ export class LifeRows {
     private trace: Trace,
     private lives: Lives,
     private pools: Pools,
+    /** Number of the label of each life, as i32; 0 = none is known. */
+    private labels: usize,
   ) {
     this.shapes = trace.shapes;
   }
@@ -240,7 +242,7 @@ export class LifeRows {
     to.i32(Life.compile_context_id, row, context);
     to.i32(Life.user_metadata_id, row, metadata);
     to.u8(Life.entries, row, entries);
-    to.i32(Life.label, row, -1);
+    to.i32(Life.label, row, this.labels === 0 ? -1 : load<i32>(this.labels + (usize(life) << 2)));
   }
 
   /** The shape of entry `free`, if a row of a life from before the trace has all of its fields; −1. */

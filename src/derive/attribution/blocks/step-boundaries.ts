@@ -1,4 +1,5 @@
 /** The entries of traces at which a training step is over. */
+import { lastStepStart, stepEnds } from '../../../attribution/blocks/life-classes.js';
 import type { PhaseWindows } from '../../../attribution/blocks/phase-windows.js';
 import type { Store } from '../../../store/store.js';
 import type { DeviceHistory } from '../../trace/device-history.js';
@@ -10,10 +11,7 @@ export interface TraceWithPhases {
   readonly phases: PhaseWindows;
 }
 
-/**
- * Of each trace, ascending. A step is over where its annotation ends; without annotations, after each run of
- * allocations of the optimizer's step.
- */
+/** Of each trace, ascending. */
 export async function stepBoundaries(store: Store, traces: readonly TraceWithPhases[]): Promise<Float64Array[]> {
   const marked = await stepsOf(
     store,
@@ -22,26 +20,19 @@ export async function stepBoundaries(store: Store, traces: readonly TraceWithPha
   const annotated = marked.map(({ steps }) =>
     steps.filter(({ partial }) => partial === null || partial === 'start').map((step) => step.last_seq),
   );
-  const open = traces.filter((trace, i) => annotated[i]!.length === 0 && endsInStep(trace));
+  const starts = traces.map(({ phases, lastEntry }, i) =>
+    annotated[i]!.length === 0 ? lastStepStart(phases, lastEntry) : undefined,
+  );
+  const open = traces.filter((_, i) => starts[i] !== undefined);
   const ooms = await store.allOf(
     'snapshot.ooms',
     open.map(({ history }) => ({ snapshot_id: history.trace.snapshotId })),
   );
-  // A step that ran out of memory was not over.
-  const failed = new Set(
-    open.filter(({ history, phases }, i) => {
-      const { firstSeq } = phases.spansOf('optimizer_step').at(-1)!;
-      return ooms[i]!.some((row) => row.device === history.trace.device && row.seq >= firstSeq);
-    }),
-  );
+  const oomsOf = new Map(open.map((trace, i) => [trace, ooms[i]!]));
   return traces.map((trace, i) => {
-    if (annotated[i]!.length > 0) return Float64Array.from(annotated[i]!);
-    const ends = trace.phases.spansOf('optimizer_step').map(({ lastSeq }) => lastSeq);
-    return Float64Array.from(failed.has(trace) ? ends.slice(0, -1) : ends);
+    const isFailed = (oomsOf.get(trace) ?? []).some(
+      (row) => row.device === trace.history.trace.device && row.seq >= starts[i]!,
+    );
+    return stepEnds(annotated[i]!, trace.phases, isFailed);
   });
-}
-
-function endsInStep({ phases, lastEntry }: TraceWithPhases): boolean {
-  const last = phases.spansOf('optimizer_step').at(-1);
-  return last !== undefined && last.lastSeq >= lastEntry;
 }
