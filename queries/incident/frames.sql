@@ -4,6 +4,7 @@
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT
 -- @col    frames       VARCHAR  JSON: innermost first
+-- @needs  incident
 -- @why    Whether weights were being made shows in frames of libraries too.
 SELECT source.display_path, incident.line, incident.frames
 FROM incident

@@ -6,6 +6,7 @@
 -- @col    total_precision_bytes BIGINT
 -- @col    path            VARCHAR  of the first message that prints it
 -- @col    line            BIGINT
+-- @needs  incident
 -- @why    The devices of a run are alike, and figures of a message are rounded. Where messages differ by more, no total is known of devices
 --         whose own message is missing.
 WITH printed AS (

@@ -6,6 +6,7 @@
 -- @col    pid             BIGINT?
 -- @col    bytes           BIGINT
 -- @col    precision_bytes BIGINT   half of the last printed digit
+-- @needs  incident_value
 -- @why    What was printed, and how exactly: sums are only as good as that.
 SELECT value.incident_id, value.field, value.pid, value.bytes, value.precision_bytes
 FROM incident_value AS value

@@ -15,6 +15,7 @@
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
+-- @needs  oom_fact
 -- @why    A new cause is a view, a line here, a row of cause_rule and rows of cause_reason.
 WITH test AS (
   SELECT 'external_pressure' AS cause, * FROM cause_external_pressure

@@ -14,6 +14,7 @@
 -- @col    obtainable_bytes BIGINT  what could be had of it without making anything smaller
 -- @col    serves      BOOLEAN? with it the driver, or the cache, has what was asked; NULL: the rounding of the message decides
 -- @col    left_bytes  BIGINT?  and so much would be left
+-- @needs  oom_fact
 -- @why    One rule instead of shares of the device: what would have served, and with how much left. Memory outside PyTorch counts
 --         above what is normal for such a run, and what a profile shows to be taken after the first step, by when a healthy run has its
 --         communicators and libraries; all of another process counts.

@@ -27,6 +27,7 @@
 -- @col    step_outcome    VARCHAR? whether that step fits the limit: fits, beyond, close (nearer than the projection is sure), unlike (the
 --         failing step asks for other memory); NULL: no whole step comes before it in the trace
 -- @col    numbers         MAP(VARCHAR, DOUBLE)? live, requested (least, and as printed), limit, and what is missing or left
+-- @needs  oom_fact
 -- @why    A message prints the segment that was requested, up to 2 MiB more than the allocation. Sums take the least that it may be;
 --         numbers also has what was printed, where the statement about the sum is true of it too. A message counts blocks that were
 --         handed out whole as allocated, and prints no more about them. Where it prints allocated and cached, the allocated bytes cancel:

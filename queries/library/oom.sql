@@ -40,6 +40,7 @@
 -- @col    allowed_precision_bytes BIGINT?  half of the last printed digit
 -- @col    outside_bytes   BIGINT?   total - free - reserved (the process, where reserved is unknown): not of this allocator
 -- @col    outside_precision_bytes BIGINT?  half of the last printed digit
+-- @needs  incident trace_oom
 -- @why    A snapshot is exact and lacks the device's total and other processes; a message has these, rounded. Both are one failure where
 --         rank and device do not differ and the printed segment is that of the traced request. Of a launch, rank and device without a
 --         trace, the first message with figures counts: tracebacks are printed by every layer that catches them.

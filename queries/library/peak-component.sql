@@ -12,6 +12,7 @@
 -- @col    phase         VARCHAR?  phase of the run in which it was allocated
 -- @col    bytes         BIGINT    actual sizes
 -- @col    blocks        BIGINT  number of blocks
+-- @needs  block_life
 -- @why    The lifetimes that contain the peak; labels are joined to sums, which are few. Runs and ranks are joined before the sums: with
 --         1,024 ranks, DuckDB 1.5 takes minutes the other way round.
 WITH live AS (

@@ -11,6 +11,7 @@
 -- @col    stack_origin VARCHAR   free_event: the site of the free, where the allocation is outside the trace; none: no stack
 -- @col    bytes        BIGINT    actual sizes
 -- @col    blocks       BIGINT  number of blocks
+-- @needs  block_life
 -- @why    A site is the innermost frame that belongs neither to the allocator nor to torch; see `explain-stack`.
 SELECT
   run.name AS run, run.run_id, snapshot.rank, life.snapshot_id, life.device, coalesce(history.peak_active_seq, -1) AS peak_seq, stack.site,

@@ -4,6 +4,7 @@
 -- @of     config_value: key raw_key value origin precedence attempt line
 -- @col    display_path VARCHAR
 -- @col    lines        BIGINT
+-- @needs  log_config
 -- @why    A log in which every rank prints its arguments contains each a thousand times. Equal rows are folded; the strongest is chosen
 --         outside SQL, with reasons. Of a file with several launches, only the newest that printed settings counts: a setting of an older
 --         one need not hold for it.

@@ -2,6 +2,7 @@
 -- @title  Total memory of the device as memory lines print it
 -- @param  run_id INTEGER
 -- @col    bytes BIGINT the commonest value
+-- @needs  log_memory
 -- @why    Devices of a run are alike; where one is not, the commonest is still the one to compare with.
 SELECT log.bytes
 FROM log_memory AS log

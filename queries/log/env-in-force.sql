@@ -4,6 +4,7 @@
 -- @uses   _run.nccl_threshold
 -- @of     env_in_force: key value origin precedence attempt ranks hosts file line place captured_ranks not_set_on
 -- @col    is_nccl_demand BOOLEAN   with it NCCL holds more than it would by itself
+-- @needs  log_env
 -- @why    env_in_force of the library, in order.
 SELECT key, value, origin, precedence, attempt, ranks, hosts, file, line, place, captured_ranks, not_set_on,
   coalesce(try_cast(value AS DOUBLE) >= setting.least, false) AS is_nccl_demand

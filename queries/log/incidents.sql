@@ -11,6 +11,7 @@
 -- @col    survived        BOOLEAN  the launch went on without a gap for two more printed iterations, or a later line of the file reports
 --                         its end
 -- @col    copy_of         BIGINT?  place of the same failure in another file, from 0
+-- @needs  incident
 -- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both show the progress of a file. A
 --         rank that prints neither gets the attempt's last iteration, marked as such.
 --         One failure of a node is in its own file and in the file of all nodes: the same text of the same rank, as often as there. A

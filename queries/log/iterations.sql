@@ -6,6 +6,7 @@
 --         consumed_samples skipped_iterations nan_iterations time_us line
 -- @col    target             BIGINT?  iterations of the run
 -- @col    file               VARCHAR
+-- @needs  log_iteration
 -- @why    The end of a run is the most informative part, so a limit keeps the last lines. A figure of NaN or infinity is NULL: JSON cannot
 --         hold it, and `nan_iterations` counts them.
 SELECT attempt, iteration, target_iterations AS target, rank, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms,

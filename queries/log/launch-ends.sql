@@ -8,6 +8,7 @@
 -- @col    last_iteration BIGINT?
 -- @col    last_file      VARCHAR?
 -- @col    last_line      BIGINT?
+-- @needs  log_phase log_iteration
 -- @why    Evidence of how a run ended names the line that it was read from. Where standard error comes before standard output, the end
 --         is printed above all iterations; if they stop before the last one, they are not those of the run that ended.
 WITH

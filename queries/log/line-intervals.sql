@@ -3,6 +3,7 @@
 -- @param  run_id INTEGER
 -- @col    median_ms DOUBLE?
 -- @col    count     BIGINT   pairs of lines
+-- @needs  log_iteration
 -- @why    A trainer that prints no step time may print the wall clock in front of its lines.
 WITH lines AS (
   SELECT iteration, time_us,

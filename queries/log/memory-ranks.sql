@@ -28,6 +28,7 @@
 -- @col    growth_bytes_per_iteration DOUBLE? growth_bytes, if it is of enough iterations
 -- @col    growth_r2       DOUBLE?  of it: share of the variance that a straight line explains; NULL for a flat line
 -- @col    steady_bytes    DOUBLE?  growth_bytes_per_iteration, if it is a straight line, and more than nothing
+-- @needs  log_memory
 -- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend. Launches are chosen
 --         before anything is counted: a log of hundreds of launches has millions of figures, of which one launch's are asked for.
 WITH

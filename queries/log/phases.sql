@@ -9,6 +9,7 @@
 -- @col    time_us      BIGINT?  earliest
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT
+-- @needs  log_phase
 -- @why    Labels carry paths and numbers, so that phases, not labels, are what can be counted. Clocks order the phases of an attempt where
 --         all of them have one; else files and lines do.
 SELECT phase.attempt, phase.phase, first(phase.label ORDER BY source.display_path, phase.line) AS label, count(*) AS count,

@@ -8,6 +8,7 @@
 -- @col    median       DOUBLE
 -- @col    last         DOUBLE
 -- @col    count        BIGINT
+-- @needs  log_figure
 -- @why    A trainer prints its pace in its own words: shown are the words and the figure. Peaks of a device and the parts of a profile are
 --         not the pace of the run.
 WITH names AS (

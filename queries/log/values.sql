@@ -12,6 +12,7 @@
 -- @col    rank         INTEGER?
 -- @col    file         VARCHAR
 -- @col    line         INTEGER
+-- @needs  log_figure
 -- @why    Names carry the coordinates, so a name's last row is its newest fact. Fields of iteration lines are left to log.iterations.
 WITH latest AS (
   SELECT log.name_id, count(*) AS count,

@@ -15,6 +15,7 @@
 -- @col    grown_bytes   BIGINT    in all
 -- @col    bytes_per_iteration DOUBLE? of a straight line, where it grows steadily
 -- @col    full_at_iteration   BIGINT? when the peak reaches the device's total, growing on so
+-- @needs  log_memory
 -- @why    Live memory first: the reserve follows it. A figure that is a largest value rises in any run, at first. A slope does not show
 --         whether memory grows from step to step or rose twice: the iterations do. Of the ranks, the one that is full first.
 WITH line AS (

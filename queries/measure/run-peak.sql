@@ -15,6 +15,7 @@
 -- @col    share           DOUBLE?  of the device: of its total where that is known, else as the lines print it
 -- @col    share_by        VARCHAR? total or printed
 -- @col    headroom_bytes  BIGINT?  memory outside PyTorch is part of it
+-- @needs  log_memory
 -- @why    torchtitan prints `116.41GiB(83.32%)` and, in many logs, no total of the device: the largest share is of the reserve.
 WITH of_rank AS (
   SELECT rank, row_number() OVER (ORDER BY rank NULLS FIRST, device NULLS FIRST) AS place,

@@ -7,6 +7,7 @@
 -- @col    rank            INTEGER?
 -- @col    rank_origin     VARCHAR?
 -- @col    clock_offset_us BIGINT?  UTC of the start of the collection, µs since 1970
+-- @needs  nsys_report
 -- @why    What a report cannot show depends on how it was captured: that is asked first.
 SELECT
   source.source_id, source.display_path, source.rank, source.rank_origin, report.form, report.product_version, report.schema_version,

@@ -4,6 +4,7 @@
 -- @col    device   INTEGER
 -- @col    seq      INTEGER
 -- @col    is_rounded BOOLEAN max_split_size_mb or roundup_power2_divisions are set
+-- @needs  trace_oom
 -- @why    Earlier ones were survived.
 SELECT oom.device, max(oom.seq) AS seq,
   coalesce(bool_or(history.max_split_bytes IS NOT NULL OR history.roundup_divisions IS NOT NULL), false) AS is_rounded

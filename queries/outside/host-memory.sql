@@ -7,6 +7,7 @@
 -- @col    bytes        BIGINT   the largest
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT
+-- @needs  log_gauge
 -- @why    A job that the kernel killed leaves no figure of its own; only Slurm, Kubernetes or W&B have recorded any. The few largest are
 --         the most informative.
 SELECT gauge.metric, gauge.host, gauge.process, max(gauge.bytes) AS bytes, arg_max(source.display_path, gauge.bytes) AS display_path,

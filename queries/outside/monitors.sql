@@ -20,6 +20,7 @@
 -- @col    max_bytes      BIGINT  the true peak may be between two samples
 -- @col    max_us         BIGINT?  when
 -- @col    max_line       BIGINT   of the largest sample
+-- @needs  log_gauge
 -- @why    A device is known by its index, its UUID or both; samples of one file belong together by all three.
 WITH
   used AS (

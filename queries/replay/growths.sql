@@ -5,6 +5,7 @@
 -- @col    from_seq INTEGER
 -- @col    is_small BOOLEAN
 -- @col    pool     INTEGER?
+-- @needs  segment_life
 -- @why    Entries name neither the class of size nor, before torch 2.12, the pool.
 SELECT life.from_seq, life.segment_type = 'small' AS is_small, life.pool
 FROM segment_life AS life

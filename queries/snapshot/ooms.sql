@@ -8,6 +8,7 @@
 -- @col    stream            BIGINT?
 -- @col    stack_id          INTEGER? stack of the failing allocation
 -- @col    last_seq          INTEGER  last entry of that device
+-- @needs  trace_oom
 -- @why    The OOM entry contains the only driver figure of a snapshot.
 SELECT
   oom.device, oom.seq, oom.requested_bytes, oom.device_free_bytes, event.stream, event.stack_id,

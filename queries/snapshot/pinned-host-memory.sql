@@ -9,6 +9,7 @@
 -- @col    active_bytes BIGINT   in use, or waiting for a copy
 -- @col    site         VARCHAR? where most of it was allocated
 -- @col    site_bytes   BIGINT?
+-- @needs  host_segment
 -- @why    Torch keeps pinned blocks for reuse, rounded up to a power of two; what is pinned cannot be swapped out.
 WITH block AS (
   SELECT segment.snapshot_id, snapshot.rank, segment.total_bytes, segment.active_bytes, stack.site

@@ -7,6 +7,7 @@
 -- @col    bytes       BIGINT  that could be had
 -- @col    serves      BOOLEAN?  alone, the request; NULL: within the rounding of the message
 -- @col    left_bytes  BIGINT?  negative: what would be missing
+-- @needs  oom_part
 -- @why    The verdict is one of them, or none. Below 1 % of the device a part that does not serve is not worth a word.
 SELECT part.run_id, part.failure, part.part AS contributor, part.obtainable_bytes AS bytes, part.serves, part.left_bytes
 FROM oom_part AS part

@@ -24,6 +24,7 @@
 --         launch, else of one whose traceback is cut off before its exception
 -- @col    hint_rank  INTEGER?
 -- @col    is_evaluating BOOLEAN a progress bar of an evaluation is the last line before the failure
+-- @needs  oom_fact
 -- @why    Evidence and accounts are made from these figures.
 WITH
   failed AS (

@@ -7,6 +7,7 @@
 -- @col    blocks         BIGINT
 -- @col    steps          BIGINT
 -- @col    bytes_per_step BIGINT
+-- @needs  oom_keeping_site
 -- @why    The largest is named as what leaks.
 SELECT failure, site, bytes, blocks, steps, bytes_per_step
 FROM oom_keeping_site

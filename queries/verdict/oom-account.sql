@@ -5,6 +5,7 @@
 -- @col    device INTEGER
 -- @col    part  VARCHAR
 -- @col    bytes BIGINT
+-- @needs  oom_state
 -- @why    Every account of a failure begins with these parts.
 SELECT account.snapshot_id, account.device, account.part, account.bytes
 FROM oom_account AS account

@@ -5,5 +5,6 @@
 -- @col    is_settled BOOLEAN
 -- @col    peak_bytes BIGINT
 -- @col    end_bytes  BIGINT
+-- @needs  oom_step
 -- @why    What grows from step to step is a leak.
 SELECT failure, is_settled, peak_bytes, end_bytes FROM oom_step WHERE run_id = $run_id ORDER BY failure, step

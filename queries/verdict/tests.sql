@@ -4,6 +4,7 @@
 -- @of     cause_test: run_id failure cause outcome reason detail confidence capture doubts
 -- @col    names      VARCHAR[] of the numbers that it was decided by; they end in their unit
 -- @col    amounts    DOUBLE[]  the numbers
+-- @needs  cause_test
 -- @why    Evidence before verdict: tests behind the one that holds still rule out their causes.
 SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers)
   AS amounts

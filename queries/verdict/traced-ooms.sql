@@ -17,6 +17,7 @@
 -- @col    oversize_slack_bytes BIGINT
 -- @col    power2_rounding_bytes BIGINT?
 -- @col    failure             BIGINT   within the run; failures without a trace come after these
+-- @needs  oom_state
 -- @why    Earlier OOM entries were survived. A dump is often kept twice (a copy, a later dump of the same process): one OOM is one
 --         failure. Without a rank, equal OOMs may be of two ranks.
 WITH mapped AS (

@@ -3,6 +3,7 @@
 -- @param  run_id INTEGER
 -- @of     oom_what_if: failure setting capacity_bytes outcome peak_reserved_bytes peak_reserved_least_bytes peak_reserved_most_bytes
 --         peak_active_bytes headroom_bytes driver_calls bound unused_at_peak_bytes retries short_bytes oom_seq robust note
+-- @needs  oom_what_if
 -- @why    Part of a traced failure's verdict.
 SELECT failure, setting, capacity_bytes, outcome, peak_reserved_bytes, peak_reserved_least_bytes, peak_reserved_most_bytes,
   peak_active_bytes, headroom_bytes,

@@ -3,6 +3,7 @@
  * writer of its tables. Verbs read these tables. The same list fills TEMP tables of the same names for a store that
  * cannot be written, and for what a user assumes for one answer.
  */
+import { NO_RUN_FIGURES } from '../attribution/blocks/attribution.js';
 import { DERIVE_RULES } from '../model/derived-tables.js';
 import type { Store } from '../store/store.js';
 import type { RunOfRanks } from './attribution/blocks/run-figures.js';
@@ -12,6 +13,8 @@ import { writeReplays } from './verdict/write-replays.js';
 export interface DeriveOptions {
   /** The device's total as the user gives it, where no message prints it. */
   readonly capacityBytes?: number | undefined;
+  /** Of runs whose figures were read, where nothing has changed them since. */
+  readonly figures?: ReadonlyMap<number, RunOfRanks> | undefined;
 }
 
 interface Step {
@@ -20,14 +23,14 @@ interface Step {
   readonly run: (store: Store, runIds: readonly number[], options: DeriveOptions) => Promise<void>;
 }
 
-/** A table of `queries/library/`, by its rule; `from`: a table without whose rows it has none, and is not planned. */
-const ruled = (table: string, from?: string): Step => ({
+/** A table of `queries/library/`, by its rule. */
+const ruled = (table: string): Step => ({
   tables: [table],
-  run: (store, runIds) => store.transaction(() => store.deriveTable(table, runIds, from)),
+  run: (store, runIds) => store.transaction(() => store.deriveTable(table, runIds)),
 });
 
 /** What decides between causes, from the facts. */
-const CAUSES = ['oom_sum', 'oom_part', 'cause_test'].map((table) => ruled(table, 'oom_fact'));
+const CAUSES = ['oom_sum', 'oom_part', 'cause_test'].map(ruled);
 
 /** Later steps read the tables of earlier ones. */
 export const STEPS: readonly Step[] = [
@@ -85,11 +88,14 @@ export async function readFigures(store: Store, runId: number): Promise<RunOfRan
 }
 export type { RunOfRanks };
 
-async function labelRuns(store: Store, runIds: readonly number[]): Promise<void> {
+/** Of a run without rows. */
+export const NO_FIGURES: RunOfRanks = { figuresOf: () => NO_RUN_FIGURES, stageOf: () => null };
+
+async function labelRuns(store: Store, runIds: readonly number[], { figures }: DeriveOptions): Promise<void> {
   for (const runId of runIds) {
     if ((await store.one('attribution.devices', { run_id: runId })) === undefined) continue;
     const { labelRun } = await import('./attribution/label-run.js');
-    await labelRun(store, runId);
+    await labelRun(store, runId, figures?.get(runId));
   }
 }
 

@@ -72,7 +72,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       await thread.close();
       options.progress?.derive();
-      if (options.rowsOnly !== true) await derive(session.store, [...written]);
+      if (options.rowsOnly !== true) await derive(session.store, [...written], { figures: session.figures });
       if (options.keepsLog !== true) await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };

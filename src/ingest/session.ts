@@ -7,7 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
 import { NO_RUN_FIGURES, type RunFigures } from '../attribution/blocks/attribution.js';
-import { forgetRuns, type RunOfRanks, readFigures } from '../derive/derive.js';
+import { forgetRuns, NO_FIGURES, type RunOfRanks, readFigures } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
 import { maxOf } from '../model/lists.js';
@@ -123,8 +123,8 @@ export class Session {
   private readonly now: Date;
   private readonly namesByDirectory = new Map<string, Promise<string[]>>();
   private runBytes = 0;
-  /** What labels of the snapshots that are read now are made with. */
-  private figures: RunOfRanks | undefined;
+  /** What labels of the snapshots of runs are made with: nothing but snapshots was written to them since. */
+  readonly figures = new Map<number, RunOfRanks>();
   /** Runs of which nothing is concluded any more. */
   private readonly forgotten = new Set<number>();
 
@@ -182,12 +182,13 @@ export class Session {
     early: Examined | undefined,
   ): AsyncGenerator<IngestSource, void, void> {
     this.runBytes = bytesOf([...others, ...snapshots]);
+    this.figures.delete(run.runId);
     yield* this.pass(run, others, early);
     if (snapshots.length === 0) return;
     // Their labels depend on what logs and configuration print.
-    if (run.isStored && this.options.rowsOnly !== true) this.figures = await readFigures(this.store, run.runId);
+    if (this.options.rowsOnly !== true)
+      this.figures.set(run.runId, run.isStored ? await readFigures(this.store, run.runId) : NO_FIGURES);
     yield* this.pass(run, snapshots, others.length === 0 ? early : undefined);
-    this.figures = undefined;
   }
 
   private async *pass(
@@ -262,7 +263,7 @@ export class Session {
       }
     }
     const { parsers = PARSERS, allTables, explain } = this.options;
-    const figures = await this.figuresOf(candidate);
+    const figures = await this.figuresOf(run, candidate);
     const options = { allTables, explain, runBytes: this.runBytes, run: figures };
     return { candidate, examined: await examine(candidate, parsers, thread, options), oldId };
   }
@@ -439,10 +440,10 @@ export class Session {
     return getOrAdd(this.namesByDirectory, directory, () => readdir(directory).catch(() => []));
   }
 
-  private async figuresOf(candidate: Candidate): Promise<RunFigures | undefined> {
+  private async figuresOf({ runId }: RunRow, candidate: Candidate): Promise<RunFigures | undefined> {
     if (this.options.rowsOnly === true) return undefined;
-    const rank = this.figures === undefined ? null : ((await this.rankOf(candidate))?.rank ?? null);
-    return this.figures?.figuresOf(rank) ?? NO_RUN_FIGURES;
+    const figures = this.figures.get(runId);
+    return figures?.figuresOf((await this.rankOf(candidate))?.rank ?? null) ?? NO_RUN_FIGURES;
   }
 
   /** Rank that names of the file and its folders have. */
@@ -493,7 +494,7 @@ export class Session {
           rank,
           handle: await this.handle(run, rank, writers.length),
           path: namedPath(candidate),
-          figures: (await this.figuresOf(candidate)) ?? NO_RUN_FIGURES,
+          figures: (await this.figuresOf(run, candidate)) ?? NO_RUN_FIGURES,
         };
         const writer = await SnapshotWriter.open(group, this.dictionary, identity, dictionary, keys);
         writers.push(writer);

@@ -59,6 +59,7 @@ interface Opened {
   readonly searchPath: string | undefined;
   /** False where the objects of the library are of another build, and the file cannot be written. */
   readonly hasLibrary?: boolean;
+  readonly isNew?: boolean;
 }
 
 /**
@@ -100,8 +101,7 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
       rmSync(spillDirectory(file), { recursive: true, force: true });
       openHere.delete(file);
     };
-    const { instance, connection, searchPath, hasLibrary = true } = opened;
-    return new Store({ instance, connection, searchPath, hasLibrary, file: named, mode: options.mode, release });
+    return new Store({ ...opened, file: named, mode: options.mode, release });
   } catch (error) {
     openHere.delete(file);
     const failure = asStoreError(file, error, 'use');
@@ -180,7 +180,7 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
       close(opened);
     }
   }
-  const opened = await update(await connect(file, options, 'write'), file);
+  const opened = { ...(await update(await connect(file, options, 'write'), file)), isNew: isOurs };
   // No other process can have the store open now, so its spill directories are left over from ended processes.
   sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/);
   sweepTemporaryFiles(dirname(file));

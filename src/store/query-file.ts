@@ -7,6 +7,7 @@
  *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @of     oom_fact: rank device         columns of a table or of the library; no names: all
+ *     -- @needs  log_phase log_iteration       tables: while none of them has a row, neither has the answer, and it is not asked
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
  *
@@ -43,6 +44,8 @@ export interface QueryFile {
   readonly params: readonly QueryField[];
   readonly columns: readonly QueryField[];
   readonly uses: readonly string[];
+  /** Of each list at least one table has rows, or the answer has none. */
+  readonly needs: readonly (readonly string[])[];
   /** The statement, without the header and without a semicolon. */
   readonly statement: string;
 }
@@ -51,7 +54,7 @@ const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([A-Z0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
-const MULTIPLE = new Set(['param', 'col', 'of', 'uses']);
+const MULTIPLE = new Set(['param', 'col', 'of', 'uses', 'needs']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
 export function queryNameOfPath(path: string): string {
@@ -102,6 +105,7 @@ export function parseQueryFile(path: string, text: string, tableColumns: Columns
       return columns;
     },
     uses: all('uses'),
+    needs: all('needs').map((tables) => tables.split(' ')),
     statement,
   };
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path gives ${queryNameOfPath(path)}`);

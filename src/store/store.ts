@@ -1,7 +1,7 @@
 /** An open store: transactions, appending, and running queries. `open-store.ts` makes it. */
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { TableLayout } from '../model/columns.js';
-import { bindParameters, type SqlParams } from './bind-parameters.js';
+import { bindParameters, type SqlParams, withConstants } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
 import { composedQuery, readsTable, togetherQuery } from './compose-sql.js';
@@ -10,7 +10,7 @@ import { insertRows } from './insert-rows.js';
 import { temporaryTable } from './install-library.js';
 import { loadLibrary, loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
-import type { QueryField } from './query-file.js';
+import type { QueryField, QueryFile } from './query-file.js';
 import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
@@ -28,12 +28,14 @@ interface StoreParts {
   readonly searchPath: string | undefined;
   /** See {@link Store.hasLibrary}. Default: true. */
   readonly hasLibrary?: boolean;
+  /** Its tables have no rows. */
+  readonly isNew?: boolean;
   /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
 }
 
 /** Answers to be kept; see {@link Store.all}. */
-const MOST_ROWS_KEPT = 256;
+const MOST_ROWS_KEPT = 1024;
 const MOST_ANSWERS_KEPT = 100;
 
 interface OpenAppender {
@@ -59,6 +61,10 @@ export class Store {
   private readonly answers = new Map<string, Promise<readonly Record<string, unknown>[]>>();
   /** TEMP objects with the names of tables. */
   private readonly shadows = new Map<string, 'TABLE' | 'VIEW'>();
+  /** Tables known to have rows, or none. */
+  private readonly filled = new Map<string, boolean>();
+  /** Those that were written to since the store was made; undefined where it was not made now. */
+  private written: Set<string> | undefined;
   private inTransaction = false;
   private writes = 0;
   private closed = false;
@@ -67,6 +73,7 @@ export class Store {
     this.file = parts.file;
     this.mode = parts.mode;
     this.hasLibrary = parts.hasLibrary ?? true;
+    this.written = parts.isNew === true ? new Set() : undefined;
     this.parts = parts;
   }
 
@@ -94,6 +101,7 @@ export class Store {
   }
 
   private async rollBack(): Promise<void> {
+    this.filled.clear();
     // DuckDB flushes an appender when it is closed or collected, and after the ROLLBACK that would commit its rows by
     // itself.
     for (const appender of [...this.appenders]) appender.discard();
@@ -237,12 +245,14 @@ export class Store {
   /** Drops the answers that were computed from a table. To be called before its rows change. */
   private forget(table: string): void {
     this.writes += 1;
+    const bare = table.replace(/^.*\./, '');
+    this.filled.delete(bare);
+    this.written?.add(bare);
     // A view of {@link shadowColumn} depends on a table that queries do not name.
     if ([...this.shadows.values()].includes('VIEW')) {
       this.forgetAll();
       return;
     }
-    const bare = table.replace(/^.*\./, '');
     for (const key of this.answers.keys())
       if (readsTable(key.slice(0, key.indexOf(' ')), bare)) this.answers.delete(key);
   }
@@ -250,7 +260,31 @@ export class Store {
   private forgetAll(): void {
     this.writes += 1;
     this.answers.clear();
+    this.filled.clear();
+    this.written = undefined;
   }
+
+  /** Whether tables that a query needs have no rows, so that it has no answer. */
+  private async isUnanswered({ needs }: QueryFile): Promise<boolean> {
+    for (const tables of needs) {
+      let has = false;
+      for (const table of tables) has ||= await this.hasRows(table);
+      if (!has) return true;
+    }
+    return false;
+  }
+
+  private async hasRows(table: string): Promise<boolean> {
+    const known = this.isKnownEmpty(table) ? false : this.filled.get(table);
+    if (known !== undefined) return known;
+    const has = (await this.execute(`SELECT 1 FROM ${table} LIMIT 1`, {})).rowCount > 0;
+    // Appenders of an open transaction may add some.
+    if (!this.inTransaction) this.filled.set(table, has);
+    return has;
+  }
+
+  private readonly isKnownEmpty = (table: string): boolean =>
+    (this.written !== undefined && !this.written.has(table)) || this.filled.get(table) === false;
 
   private rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     return this.answerOf(name, composedQuery(name), values, loadQuery(name).params);
@@ -263,6 +297,7 @@ export class Store {
     declared?: readonly QueryField[],
   ): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
+    if (await this.isUnanswered(query)) return [];
     try {
       const result = await this.execute(sql, values, declared);
       return await collectRows(result, columnChecks(query, result));
@@ -302,20 +337,18 @@ export class Store {
     if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
   }
 
-  /**
-   * Replaces the rows of some runs in a table of the library (`@kind table`) by those of its rule. `from`: a table that
-   * has a row of them, or they have none.
-   */
-  async deriveTable(name: string, runIds: readonly number[], from?: string): Promise<void> {
+  /** Replaces the rows of some runs in a table of the library (`@kind table`) by those of its rule. */
+  async deriveTable(name: string, runIds: readonly number[]): Promise<void> {
     const runs = `run_id IN (${runIds.join(', ')})`;
     await this.run(`DELETE FROM ${name} WHERE ${runs}`);
-    if (from !== undefined && (await this.select(`SELECT 1 FROM ${from} WHERE ${runs} LIMIT 1`)).length === 0) return;
+    if (await this.isUnanswered(loadQuery(`library.${name}`))) return;
     const rule = composedQuery(`library.${name}`);
     await this.run(`INSERT INTO ${name} BY NAME SELECT * FROM (\n${rule}\n) AS ruled WHERE ${runs}`);
   }
 
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
+    if (await this.isUnanswered(loadQuery(name))) return;
     this.forget(table);
     const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
@@ -347,7 +380,8 @@ export class Store {
 
   /** Runs a statement that changes rows; returns how many. */
   async run(sql: string, params: SqlParams = {}): Promise<number> {
-    const table = /^\s*(?:DELETE FROM|UPDATE|INSERT INTO) ([\w.]+)/.exec(sql)?.[1];
+    const [, verb, table] = /^\s*(DELETE FROM|UPDATE|INSERT INTO) ([\w.]+)/.exec(sql) ?? [];
+    if (table !== undefined && verb !== 'INSERT INTO' && this.isKnownEmpty(table)) return 0;
     if (table === undefined) this.forgetAll();
     else this.forget(table);
     return (await this.execute(sql, params)).rowsChanged;
@@ -514,6 +548,8 @@ export class Store {
   ): Promise<DuckDBMaterializedResult> {
     return this.guard(async () => {
       this.flushAppenders();
+      const text = withConstants(sql, params, declared);
+      if (text !== undefined) return this.parts.connection.run(text);
       const prepared = await this.parts.connection.prepare(sql);
       try {
         bindParameters(prepared, params, declared);

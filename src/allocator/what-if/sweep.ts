@@ -8,7 +8,7 @@ import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import { runOnce, type WhatIfBase } from './known-runs.js';
 import { OPERATION } from './operations.js';
-import { type Simulation, type SimulationResult, type StartLayout, simulate } from './simulate.js';
+import type { Simulation, SimulationResult, StartLayout } from './simulate.js';
 
 export type WhatIfOutcome =
   /** Every request is served, those that failed in the record too. */
@@ -143,9 +143,8 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
 
 /**
  * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is
- * not enough. By bisection: more memory never makes this allocator fail earlier on any recording seen, though nothing
- * proves that. Budgets that are too small fail near the peak, so the trace is replayed up to there only, and whole with
- * the budget found.
+ * not enough. By bisection, with guesses from what a budget lacked when it failed: more memory never makes this
+ * allocator fail earlier on any recording seen, though nothing proves that.
  */
 export function leastBudget(
   base: WhatIfBase,
@@ -155,44 +154,26 @@ export function leastBudget(
   most: number,
   takenByOthersBytes = 0,
 ): number | null {
-  const { operations } = base;
-  const run = (budgetBytes: number, count = operations.count): SimulationResult => {
-    const question = { settings, budgetBytes, takenByOthersBytes, start, direction: 'ascending' } as const;
-    if (count === operations.count) return runOnce(base, question);
-    return simulate(base.recording, { ...operations, count }, { ...question, variant: base.variant });
-  };
-  /** Number of operations up to an entry. */
-  const countTo = (seq: number): number => {
-    const next = operations.seq.findIndex((one) => one > seq);
-    return next < 0 ? operations.count : next;
-  };
+  const run = (budgetBytes: number): SimulationResult =>
+    runOnce(base, { settings, budgetBytes, takenByOthersBytes, start, direction: 'ascending' });
   const first = run(most);
   if (first.oom !== null) return null;
+  // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
   let low = Math.floor(least / PAGE_BYTES);
   // A run that never had more than its peak would have gone the same way with just that.
-  const high = pagesOf(first);
-  let count = countTo(first.peakActiveSeq);
-  for (let failures = 0; ; ) {
-    // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
-    let serves = high;
-    while (serves - low > 1) {
-      const middle = Math.floor((low + serves) / 2);
-      const result = run(middle * PAGE_BYTES, count);
-      if (result.oom === null) serves = Math.min(middle, pagesOf(result));
-      else low = middle;
-    }
-    if (serves === high || count === operations.count) return serves * PAGE_BYTES;
-    const { oom } = run(serves * PAGE_BYTES);
-    if (oom === null) return serves * PAGE_BYTES;
-    low = serves;
-    failures += 1;
-    count = failures < MOST_FAILURES ? countTo(oom.seq) : operations.count;
+  let serves = pagesOf(first.peakReservedBytes);
+  let guess = low + 1;
+  while (serves - low > 1) {
+    const isGuess = guess > low && guess < serves;
+    const tried = isGuess ? guess : Math.floor((low + serves) / 2);
+    const { oom, peakReservedBytes } = run(tried * PAGE_BYTES);
+    // The page below the last guess that serves mostly does not.
+    if (oom === null) guess = isGuess && tried + 1 < serves ? tried - 1 : low;
+    else guess = isGuess ? low : tried + Math.ceil(oom.shortBytes / PAGE_BYTES);
+    if (oom === null) serves = Math.min(tried, pagesOf(peakReservedBytes));
+    else low = tried;
   }
+  return serves * PAGE_BYTES;
 }
 
-/** Where the budgets found fail so often behind the peak, all of the trace is replayed for each. */
-const MOST_FAILURES = 3;
-
-function pagesOf(result: SimulationResult): number {
-  return Math.ceil(result.peakReservedBytes / PAGE_BYTES);
-}
+const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_BYTES);

@@ -2,14 +2,14 @@
  * The labels of blocks in the store that ingest did not make (`src/ingest/derive/label-trace.ts`), or with other facts:
  * they depend on what the run's logs and configuration print of its size.
  */
-import { figuresStamp, NO_RUN_FIGURES, type RunFigures } from '../../attribution/blocks/attribution.js';
+import { figuresStamp, type RunFigures } from '../../attribution/blocks/attribution.js';
 import { labelRows } from '../../attribution/blocks/labels.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
 import type { Store } from '../../store/store.js';
 import { type DeviceId, deviceHistories } from '../trace/device-history.js';
 import { attributeDevices, type DeviceAttribution } from './attribute-device.js';
-import { readRunFigures } from './blocks/run-figures.js';
+import { type RunOfRanks, readRunFigures } from './blocks/run-figures.js';
 import { appendBlockLabels } from './label-rows.js';
 
 /** Of devices that are labelled together, however many: so many labels take 12 MB, and a transaction takes more. */
@@ -21,15 +21,18 @@ interface StaleDevice extends DeviceId {
   readonly stamp: string;
 }
 
-/** Labels the devices of a run whose labels are missing, of other rules, or of other facts of the run. */
-export async function labelRun(store: Store, runId: number): Promise<void> {
+/**
+ * Labels the devices of a run whose labels are missing, of other rules, or of other facts of the run. `known`: these,
+ * where they were read before.
+ */
+export async function labelRun(store: Store, runId: number, known?: RunOfRanks): Promise<void> {
   const devices = await store.all('attribution.devices', { run_id: runId });
   if (devices.length === 0) return;
-  const run = await readRunFigures(store, runId);
+  const run = known ?? (await readRunFigures(store, runId));
   const stale = devices.flatMap(({ snapshot_id, device, rank, rules, figures }): StaleDevice[] => {
-    const known = run.figuresOf(rank) ?? NO_RUN_FIGURES;
-    const stamp = figuresStamp(known);
-    return rules === RULES_VERSION && figures === stamp ? [] : [{ snapshot_id, device, run: known, stamp }];
+    const own = run.figuresOf(rank);
+    const stamp = figuresStamp(own);
+    return rules === RULES_VERSION && figures === stamp ? [] : [{ snapshot_id, device, run: own, stamp }];
   });
   const histories = await deviceHistories(store, stale);
   const stacks = new StackClassifier(builtInRules());

@@ -134,12 +134,11 @@ export function settingRows(
   });
 }
 
-/** For the recorded settings and for the other kind of segments. */
-export function leastCapacities({
-  base,
-  stored,
-  capacity: { takenByOthersBytes },
-}: ReplayedDevice): WhatIfResult['least_capacity'] {
+/** For the recorded settings and, if `others`, for the other kind of segments. */
+export function leastCapacities(
+  { base, stored, capacity: { takenByOthersBytes } }: ReplayedDevice,
+  others = true,
+): WhatIfResult['least_capacity'] {
   const { recording } = stored;
   const isCold = recording.start.segments.count === 0;
   const other: AllocatorSettings = {
@@ -156,7 +155,7 @@ export function leastCapacities({
       bound: isCold ? sure : ('optimistic' as const),
     },
   ];
-  return questions.flatMap(({ label, settings, start, bound }) => {
+  return questions.slice(0, others ? 2 : 1).flatMap(({ label, settings, start, bound }) => {
     const unlimited = runOnce(base, {
       settings,
       budgetBytes: Number.POSITIVE_INFINITY,

@@ -6,8 +6,8 @@
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import type { Counterfactual } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { calibrate, type DevicePlace, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
-import { questionOf, RECORDED, recordedQuestion } from './sweep-questions.js';
+import { calibrate, type DevicePlace, leastCapacities, replayDevice, settingRows } from './ask.js';
+import { questionOf, recordedQuestion } from './sweep-questions.js';
 
 /** Replaying takes a microsecond an entry and some 45 bytes: beyond this the first screen does not wait for it. */
 const MOST_ENTRIES = 5_000_000;
@@ -44,12 +44,10 @@ export async function counterfactual(
       repeats_oom: repeats,
       layout_short_bytes: repeats ? (recorded[0]?.short_bytes ?? null) : null,
       least_capacity_bytes:
-        repeats && allowedBytes === null && entries <= MOST_ENTRIES_FOR_LEAST ? leastOf(device) : null,
+        repeats && allowedBytes === null && entries <= MOST_ENTRIES_FOR_LEAST
+          ? (leastCapacities(device, false)[0]?.capacity_bytes ?? null)
+          : null,
     },
     rows: [...recorded, ...ask(other, repeats)],
   };
-}
-
-function leastOf(device: ReplayedDevice): number | null {
-  return leastCapacities(device).find((one) => one.setting === RECORDED)?.capacity_bytes ?? null;
 }
