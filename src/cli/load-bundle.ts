@@ -8,11 +8,19 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 
 interface Module {
   exports: unknown;
 }
+
+/** Version of Node whose V8 is known: V8 prints an error if it lacks an option. */
+const NEWEST_KNOWN = 24;
+
+// Most of what an answer runs, it runs once. V8 now optimises what has run 15 times as long as it waits for by itself,
+// which saves a tenth of the time of a small run and is not felt with a large one.
+if (Number.parseInt(process.versions.node, 10) <= NEWEST_KNOWN) setFlagsFromString('--interrupt-budget=1000000');
 
 const FOLDER = fileURLToPath(new URL('../bundle/', import.meta.url));
 const requireInstalled = createRequire(FOLDER);

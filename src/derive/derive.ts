@@ -89,7 +89,7 @@ export async function readFigures(store: Store, runId: number): Promise<RunOfRan
 export type { RunOfRanks };
 
 /** Of a run without rows. */
-export const NO_FIGURES: RunOfRanks = { figuresOf: () => NO_RUN_FIGURES, stageOf: () => null };
+export const NO_FIGURES: RunOfRanks = { figuresOf: () => NO_RUN_FIGURES };
 
 async function labelRuns(store: Store, runIds: readonly number[], { figures }: DeriveOptions): Promise<void> {
   for (const runId of runIds) {

@@ -28,7 +28,7 @@ interface StoreParts {
   readonly searchPath: string | undefined;
   /** See {@link Store.hasLibrary}. Default: true. */
   readonly hasLibrary?: boolean;
-  /** Its tables have no rows. */
+  /** Its tables are empty. */
   readonly isNew?: boolean;
   /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
@@ -264,7 +264,7 @@ export class Store {
     this.written = undefined;
   }
 
-  /** Whether tables that a query needs have no rows, so that it has no answer. */
+  /** Whether tables that a query needs are empty, and with them its answer. */
   private async isUnanswered({ needs }: QueryFile): Promise<boolean> {
     for (const tables of needs) {
       let has = false;

@@ -1,4 +1,4 @@
-/** What a header says that an answer needs: without rows of it, the statement itself gives none. */
+/** Tables that a header names with @needs: while they are empty, the statement itself gives no row. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -38,7 +38,7 @@ function filledIn(query: QueryFile, run: number, snapshot: number): string {
   return text + sql.slice(from);
 }
 
-it('an answer has no rows while no table that it needs has any', async () => {
+it('an answer is empty while the tables that it needs are', async () => {
   const file = copyStore(join(temporaryDirectory(), 'all.duckdb'), SAMPLES, ['--run', 'all']);
   const connection = await (await DuckDBInstance.create(file, { threads: '1' })).connect();
   const ids = async (sql: string): Promise<number[]> =>
@@ -60,6 +60,6 @@ it('an answer has no rows while no table that it needs has any', async () => {
       await connection.run('ROLLBACK');
     }
   }
-  // A sample that has no rows of a table says nothing.
+  // A table that is empty in all samples would prove nothing.
   expect(answered).toBeGreaterThan(NEEDING.length / 2);
 });

@@ -110,6 +110,7 @@ describe('parseQueryFile', () => {
       params: [{ name: 'run_id', type: 'INTEGER', nullable: true, text: 'the run' }],
       columns: [{ name: 'bytes', type: 'BIGINT', nullable: true, text: 'how many of them' }],
       uses: [],
+      needs: [],
       statement: `SELECT 1 AS bytes WHERE $run_id = ';' -- ;`,
     });
   });

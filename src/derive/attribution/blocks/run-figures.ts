@@ -4,31 +4,45 @@ import { NO_RUN_FIGURES, type RunFigures } from '../../../attribution/blocks/att
 import type { Store } from '../../../store/store.js';
 import { effectiveConfig, readSettings } from '../../run/config.js';
 import { readLogFacts } from '../../run/log-facts.js';
+import type { RankLayout } from '../../run/rank-layout.js';
 
 export interface RunOfRanks {
   figuresOf(rank: number | null): RunFigures;
-  /** Pipeline stage; null where the run does not tell. */
-  stageOf(rank: number | null): number | null;
 }
+
+const COUNTS = 'parameters.local[';
+/** A hostile log can print any number of them. */
+const MOST_COUNTS = 20_000;
 
 /** Parameters that only one rank line tells are those of every rank; with several, of the rank's own place. */
 export async function readRunFigures(store: Store, runId: number): Promise<RunOfRanks> {
-  const { layout, values } = await readLogFacts(store, runId);
   const config = effectiveConfig(await readSettings(store, runId));
   const word = config.entry('use_distributed_optimizer')?.value?.toLowerCase();
   const distributedOptimizer = word === 'true' ? true : word === 'false' ? false : null;
-  const counts = values.filter(({ name, value }) => name.startsWith('parameters.local[') && value !== null);
-  const positionOf = (rank: number | null) => (rank === null ? null : (layout?.position(rank) ?? null));
+  const printed = await store.all('log.values', { run_id: runId, prefix: COUNTS, most: MOST_COUNTS });
+  const counts = printed.filter(({ value }) => value !== null);
+  // With one count, the places of the ranks need not be known, for which all of the log is asked.
+  const layout = counts.length < 2 ? null : (await readLogFacts(store, runId)).layout;
   return {
-    stageOf: (rank) => positionOf(rank)?.pp ?? null,
     figuresOf(rank) {
-      const position = positionOf(rank);
+      const position = positionOf(layout, rank);
       const own = counts.find(({ name }) => position !== null && isAt(name, position));
       const count = own ?? (counts.length === 1 ? counts[0] : undefined);
       return { ...NO_RUN_FIGURES, rankParameters: count?.value ?? null, distributedOptimizer };
     },
   };
 }
+
+/** Pipeline stage of a rank; null where the run does not tell. */
+export type StageOf = (rank: number | null) => number | null;
+
+export async function readStages(store: Store, runId: number): Promise<StageOf> {
+  const { layout } = await readLogFacts(store, runId);
+  return (rank) => positionOf(layout, rank)?.pp ?? null;
+}
+
+const positionOf = (layout: RankLayout | null, rank: number | null) =>
+  rank === null ? null : (layout?.position(rank) ?? null);
 
 /** `parameters.local[tp=1,pp=3]` */
 function isAt(name: string, position: { readonly tp: number; readonly pp: number }): boolean {

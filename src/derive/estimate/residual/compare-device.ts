@@ -6,7 +6,7 @@ import type { DeviceResidual } from '../../../model/results/residual.js';
 import type { Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
-import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
+import type { StageOf } from '../../attribution/blocks/run-figures.js';
 import { useLabels } from '../../attribution/use-labels.js';
 import { deviceHistory } from '../../trace/device-history.js';
 import { type Moment, momentText } from '../../trace/moment.js';
@@ -32,10 +32,10 @@ export async function compareDevice(
   row: QueryRow<'snapshot.list'>,
   device: number,
   estimate: StagesOfRun,
-  ranks: RunOfRanks,
+  stageOf: StageOf,
   { moment, rules }: DeviceQuestion,
 ): Promise<DeviceResidual | null> {
-  const place = ranks.stageOf(row.rank);
+  const place = stageOf(row.rank);
   const stage = estimate.stages[place ?? (estimate.stages.length === 1 ? 0 : -1)];
   if (stage === undefined) return null;
   const id = { snapshot_id: row.snapshot_id, device };

@@ -16,13 +16,13 @@ const LEAST_SHARE = threshold('estimate.least_surprise_share');
  */
 export async function surpriseOf(
   store: Store,
-  { estimate, ranks }: Theory,
+  { estimate, stageOf }: Theory,
   snapshot: QueryRow<'snapshot.list'>,
   device: number,
 ): Promise<Figures | null> {
   if (estimate === null) return null;
   const question = { moment: { kind: 'oom' } as const, rules: builtInRules() };
-  const comparison = await compareDevice(store, snapshot, device, estimate, ranks, question);
+  const comparison = await compareDevice(store, snapshot, device, estimate, stageOf, question);
   const row = comparison?.components.find(
     ({ surprise_bytes, reading }) => reading !== null && surprise_bytes > LEAST_SHARE * comparison.estimated_bytes,
   );

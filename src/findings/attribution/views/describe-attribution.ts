@@ -5,7 +5,7 @@ import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
 import { callSite, type Frame } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
-import { type RunOfRanks, readRunFigures } from '../../../derive/attribution/blocks/run-figures.js';
+import { readStages, type StageOf } from '../../../derive/attribution/blocks/run-figures.js';
 import { useLabels } from '../../../derive/attribution/use-labels.js';
 import { listSnapshots, type SnapshotFilter } from '../../../derive/run/names/snapshots.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../../../derive/stacks/read-stacks.js';
@@ -58,15 +58,16 @@ export async function describeAttribution(
 ): Promise<AttributeResult> {
   const devices: AttributedDevice[] = [];
   const leftOut: AttributeResult['left_out'][number][] = [];
-  const runs = new Map<number, Promise<RunOfRanks>>();
+  const runs = new Map<number, StageOf>();
   let missing: MbfError | undefined;
   let annotated: AnnotatedSource | undefined;
   for (const row of await listSnapshots(store, filter)) {
     const runId = (await store.one('replay.run_of_snapshot', { snapshot_id: row.snapshot_id }))!.run_id;
     let stage: number | null = null;
     if (row.rank !== null) {
-      if (!runs.has(runId)) runs.set(runId, readRunFigures(store, runId));
-      stage = (await runs.get(runId)!).stageOf(row.rank);
+      const stageOf = runs.get(runId) ?? (await readStages(store, runId));
+      runs.set(runId, stageOf);
+      stage = stageOf(row.rank);
     }
     for (const { device, segments, events } of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
       if (segments === 0 && events === null) continue;

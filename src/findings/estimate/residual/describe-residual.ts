@@ -1,6 +1,6 @@
 /** `mbforensics estimate residual`: what was measured less the theoretical figure, for runs that have both. */
 
-import type { RunOfRanks } from '../../../derive/attribution/blocks/run-figures.js';
+import type { StageOf } from '../../../derive/attribution/blocks/run-figures.js';
 import type { StagesOfRun } from '../../../derive/estimate/estimate-run.js';
 import { compareDevice, type DeviceQuestion } from '../../../derive/estimate/residual/compare-device.js';
 import { outside } from '../../../derive/estimate/residual/compare-stage.js';
@@ -22,7 +22,7 @@ export async function describeResidual(
   run: string,
   question: ResidualQuestion,
 ): Promise<ResidualResult> {
-  const { inputs, estimate, refused, ranks } = await readTheory(store, runId);
+  const { inputs, estimate, refused, stageOf } = await readTheory(store, runId);
   const none: ResidualResult = {
     schema: 'mbforensics/residual@1',
     run,
@@ -43,7 +43,7 @@ export async function describeResidual(
     for (const { device, segments, events } of await store.all('snapshot.devices', id)) {
       if (segments === 0 && events === null) continue;
       try {
-        const comparison = await compareDevice(store, row, device, estimate, ranks, question);
+        const comparison = await compareDevice(store, row, device, estimate, stageOf, question);
         if (comparison !== null) devices.push(comparison);
         else leftOut.push({ path: row.display_path, device, reason: 'the pipeline stage of its rank is not known' });
       } catch (error) {
@@ -61,7 +61,7 @@ export async function describeResidual(
     no_estimate: null,
     left_out: leftOut,
     devices: devices.sort((a, b) => surprise(b) - surprise(a)),
-    lines: await compareLines(store, runId, estimate, ranks),
+    lines: await compareLines(store, runId, estimate, stageOf),
     assumptions: estimate.assumptions,
     not_modelled: estimate.not_modelled,
   };
@@ -75,7 +75,7 @@ async function compareLines(
   store: Store,
   runId: number,
   { stages }: StagesOfRun,
-  ranks: RunOfRanks,
+  stageOf: StageOf,
 ): Promise<LineResidual[]> {
   const { judged } = await readLogFacts(store, runId);
   const rows = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(judged) });
@@ -83,7 +83,7 @@ async function compareLines(
     const { metric } = row;
     if (row.max_bytes === null) return [];
     if (metric !== 'max_allocated' && metric !== 'allocated') return [];
-    const place = ranks.stageOf(row.rank);
+    const place = stageOf(row.rank);
     const stage = stages[place ?? (stages.length === 1 ? 0 : -1)];
     if (stage === undefined) return [];
     // Of the first step alone: after it the moments exist, and after a checkpoint they are loaded.
