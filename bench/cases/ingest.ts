@@ -16,13 +16,13 @@ const OURS = 'mbforensics ingest';
 
 /** What ingest may cost, by entries of the snapshot. Small files are not here: there, process start-up decides. */
 const BARS: ReadonlyMap<number, readonly Bar[]> = new Map([
-  [1_000_000, [{ of: PICKLE_LOAD, limit: 0.35 }]],
+  [1_000_000, [{ of: PICKLE_LOAD, limit: 0.27 }]],
   [
     5_000_000,
     [
-      { of: PICKLE_LOAD, limit: 0.13 },
+      { of: PICKLE_LOAD, limit: 0.12 },
       { of: PICKLE_LOAD_GC_OFF, limit: 0.45 },
-      { of: PEAK_RSS, limit: 420e6 },
+      { of: PEAK_RSS, limit: 380e6 },
     ],
   ],
 ]);

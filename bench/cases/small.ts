@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/store/load-queries.js';
 import { type BenchContext, type Case, requirePython } from '../case.js';
 import { type Input, snapshotInput } from '../inputs.js';
 import { alternate, type Contender, type ProcessRun, type Sample } from '../measure.js';
-import type { Group } from '../report.js';
+import { type Group, MEDIAN } from '../report.js';
 
 const CLI = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const NODE = 'node alone';
@@ -29,17 +29,31 @@ for trace in snapshot.get('device_traces', []) if isinstance(snapshot, dict) els
 print(live, peak)
 `;
 
+/** CPU seconds of an answer that may be used without and with a store. */
+interface Limits {
+  readonly cold: number;
+  readonly warm: number;
+}
+
 /** Sizes of files, in bytes, and the entries of a generated snapshot about as large. */
 const CLASSES = [
-  { below: 1e6, entries: 3_000 },
-  { below: 3e6, entries: 10_000 },
+  { below: 1e6, entries: 3_000, limits: undefined },
+  { below: 4e6, entries: 10_000, limits: { cold: 0.65, warm: 0.15 } },
 ] as const;
+
+const SAMPLE = join(packageRoot(), 'samples', 'llama3-70b-fragmentation');
+const SAMPLE_LIMITS: Limits = { cold: 1.8, warm: 0.2 };
+
+const COLD = 'diagnose, no store yet';
+const WARM = 'diagnose, store there';
+const cpuOf = (row: string): string => `${row}: CPU`;
 
 export const smallCase: Case = {
   name: 'small',
   async *run(context) {
-    for (const { below, entries } of CLASSES)
-      yield await measure(context, realSnapshot(below) ?? (await snapshotInput(context, entries)));
+    for (const { below, entries, limits } of CLASSES)
+      yield await measure(context, realSnapshot(below) ?? (await snapshotInput(context, entries)), limits);
+    yield await measure(context, { file: SAMPLE, bytes: null }, SAMPLE_LIMITS);
   },
 };
 
@@ -54,7 +68,11 @@ function realSnapshot(below: number): Input | undefined {
     .sort((a, b) => b.bytes - a.bytes)[0];
 }
 
-async function measure(context: BenchContext, { file, bytes }: Input): Promise<Group> {
+async function measure(
+  context: BenchContext,
+  { file, bytes }: { readonly file: string; readonly bytes: number | null },
+  limits: Limits | undefined,
+): Promise<Group> {
   const cache = await mkdtemp(join(context.directory, 'cache-'));
   const ask = (): Promise<ProcessRun> =>
     context.timer.run(process.execPath, [CLI, 'diagnose', file], { env: { XDG_CACHE_HOME: cache } });
@@ -62,27 +80,33 @@ async function measure(context: BenchContext, { file, bytes }: Input): Promise<G
     const samples = await alternate(
       [
         async () => rows(NODE, await context.timer.run(process.execPath, ['-e', '0'])),
-        async () => rows(PYTHON, await context.timer.run(requirePython(context).executable, ['-c', LOOP, file])),
+        // Of a run with logs, Python has nothing like it.
+        ...(bytes === null
+          ? []
+          : [async () => rows(PYTHON, await context.timer.run(requirePython(context).executable, ['-c', LOOP, file]))]),
         async () => {
           await rm(cache, { recursive: true, force: true });
-          return rows('diagnose, no store yet', await ask());
+          return rows(COLD, await ask());
         },
-        async () => rows('diagnose, store there', await ask()),
+        async () => rows(WARM, await ask()),
       ] satisfies Contender[],
       context.repeat,
       context.progress,
     );
     return {
       case: 'small',
-      title: `snapshot of ${(bytes / 1e6).toFixed(2)} MB`,
-      baselines: [NODE, PYTHON],
+      title: bytes === null ? 'the sample run' : `snapshot of ${(bytes / 1e6).toFixed(2)} MB`,
+      baselines: bytes === null ? [NODE] : [NODE, PYTHON],
       samples,
       work: {},
-      bars: {},
-      notes: [
-        'each answer is a process of its own; CPU is user and system time, of all threads',
-        'goal on idle cores: below 1 MB 0.6 s without a store, 0.3 s with one; 2 to 3 MB 1.5 s of CPU without one',
-      ],
+      bars:
+        limits === undefined
+          ? {}
+          : {
+              [cpuOf(COLD)]: [{ of: MEDIAN, limit: limits.cold }],
+              [cpuOf(WARM)]: [{ of: MEDIAN, limit: limits.warm }],
+            },
+      notes: ['each answer is a process of its own; CPU is user and system time, of all threads'],
     };
   } finally {
     await rm(cache, { recursive: true, force: true });
@@ -90,6 +114,6 @@ async function measure(context: BenchContext, { file, bytes }: Input): Promise<G
 }
 
 function rows(name: string, { seconds, cpuSeconds, peakRssBytes }: ProcessRun): Record<string, Sample> {
-  const cpu = cpuSeconds === null ? {} : { [`${name}: CPU`]: { seconds: cpuSeconds, peakRssBytes: null } };
+  const cpu = cpuSeconds === null ? {} : { [cpuOf(name)]: { seconds: cpuSeconds, peakRssBytes: null } };
   return { [name]: { seconds, peakRssBytes }, ...cpu };
 }
