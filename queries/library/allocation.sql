@@ -35,7 +35,8 @@ SELECT
   run.name AS run, snapshot.rank, life.snapshot_id, life.device, life.block, life.address,
   CASE WHEN life.from_seq >= 0 THEN 'traced' ELSE 'before_trace' END AS origin,
   life.alloc_seq, life.free_requested_seq, life.free_completed_seq, life.requested_bytes, life.actual_bytes,
-  life.most_bytes - life.least_bytes AS uncertain_bytes, life.alloc_us, life.free_us, life.free_us - life.alloc_us AS lifetime_us,
+  coalesce(life.most_bytes - life.least_bytes, 0) AS uncertain_bytes,
+  life.alloc_us, life.free_us, life.free_us - life.alloc_us AS lifetime_us,
   life.free_completed_seq - life.alloc_seq AS lifetime_entries, life.stream, life.pool, life.stack_id,
   life.stack_origin::VARCHAR AS stack_origin, life.compile_context_id, life.user_metadata_id, life.label
 FROM life

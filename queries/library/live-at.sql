@@ -21,7 +21,8 @@
 -- @col    label           INTEGER? row of the table label
 -- @why    Lifetimes are rows of block_life, so the state at any moment is a filter.
 SELECT
-  block, address, requested_bytes, actual_bytes, least_bytes, most_bytes,
+  block, address, requested_bytes, actual_bytes,
+  coalesce(least_bytes, actual_bytes) AS least_bytes, coalesce(most_bytes, actual_bytes) AS most_bytes,
   CASE WHEN pending_seq <= at_seq THEN 'active_pending_free' ELSE 'active_allocated' END AS state,
   CASE WHEN from_seq >= 0 THEN from_seq END AS alloc_seq, stream, pool, stack_id, stack_origin, alloc_us, free_us, label
 FROM block_life

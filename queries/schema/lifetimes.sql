@@ -42,8 +42,8 @@ CREATE TABLE block_life (
   pending_seq INTEGER, -- entry from which its free is pending; -1: before the first entry, 2147483647: not in the trace
   requested_bytes BIGINT NULL, -- what was asked for
   actual_bytes BIGINT, -- size of the block
-  least_bytes BIGINT, -- lower bound of the size, where the trace leaves it open
-  most_bytes BIGINT, -- upper bound of the size
+  least_bytes BIGINT NULL, -- lower bound of the size, where the trace leaves it open; NULL: the size is certain
+  most_bytes BIGINT NULL, -- upper bound of the size; NULL: the size is certain
   stream BIGINT NULL, -- CUDA stream
   pool INTEGER NULL, -- memory pool, a snapshot_pool
   stack_id INTEGER NULL, -- where it was allocated

@@ -229,8 +229,11 @@ export class LifeRows {
     to.i32(Life.pending_seq, row, pendingSeq);
     to.i64(Life.requested_bytes, row, requested < 0 ? NULL : i64(requested));
     to.i64(Life.actual_bytes, row, bytes);
-    to.i64(Life.least_bytes, row, lives.leastOf(life, bytes));
-    to.i64(Life.most_bytes, row, lives.mostOf(life, bytes));
+    const least = lives.leastOf(life, bytes);
+    const most = lives.mostOf(life, bytes);
+    const isCertain = least === bytes && most === bytes;
+    to.i64(Life.least_bytes, row, isCertain ? NULL : least);
+    to.i64(Life.most_bytes, row, isCertain ? NULL : most);
     to.i64(Life.stream, row, stream);
     to.i32(Life.pool, row, pool);
     to.i32(Life.stack_id, row, lives.stack[life]);
