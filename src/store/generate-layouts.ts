@@ -17,10 +17,14 @@ const TYPES: Readonly<Record<string, string>> = {
  * are written: names in camelCase, and texts instead of their numbers.
  */
 export function generateLayouts(): string {
+  const tables = schemaTables().map(({ name, columns }) => ({
+    name,
+    columns: columns.filter(({ isGenerated }) => !isGenerated),
+  }));
   const enums = schemaEnums().map(
     ([name, values]) => `  ${name}: [${values.map((value) => `'${value}'`).join(', ')}],\n`,
   );
-  const layouts = schemaTables()
+  const layouts = tables
     .filter(({ columns }) => columns.every(({ nullable }) => nullable))
     .map(({ name, columns }) => {
       const lines = columns.map(({ name, type, isNull, isText }) => {
@@ -35,7 +39,7 @@ export function generateLayouts(): string {
       });
       return `  ${name}: {\n    table: '${name}',\n    columns: [\n${lines.join('')}    ],\n  },\n`;
     });
-  const rows = schemaTables().map(({ name: table, columns }) => {
+  const rows = tables.map(({ name: table, columns }) => {
     const byColumns = columns.every(({ nullable }) => nullable);
     const fields = columns.map(({ name, type, nullable, isNull, isText, text }) => {
       const field = camelCase(isText ? name.replace(/_id$/, '') : name);

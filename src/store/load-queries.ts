@@ -59,7 +59,8 @@ export const schemaEnums = (): (readonly [name: string, values: readonly string[
 
 /**
  * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
- * NULL in a table without constraints. `isText`: of the number of a text, marked with @text.
+ * NULL in a table without constraints. `isText`: of the number of a text, marked with @text. `isGenerated`: computed of
+ * others when it is read, so nothing is written into it.
  */
 export function schemaTables() {
   tables ??= readTables();
@@ -73,16 +74,17 @@ function readTables() {
     ([, title, name, columns]) => ({
       name: name!,
       title: title!,
-      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (@text )?(.*)$/gm)].map(
-        ([, column, type, constraint, mark, text]) => ({
-          name: column!,
-          type: type!,
-          nullable: constraint !== ' NOT NULL',
-          isNull: constraint === ' NULL',
-          isText: mark !== undefined,
-          text: text!,
-        }),
-      ),
+      columns: [
+        ...columns!.matchAll(/^ {2}(\w+) (.*?)( GENERATED ALWAYS AS .*?)?( NOT NULL| NULL)?,? -- (@text )?(.*)$/gm),
+      ].map(([, column, type, generated, constraint, mark, text]) => ({
+        name: column!,
+        type: type!,
+        isGenerated: generated !== undefined,
+        nullable: constraint !== ' NOT NULL',
+        isNull: constraint === ' NULL',
+        isText: mark !== undefined,
+        text: text!,
+      })),
     }),
   );
 }

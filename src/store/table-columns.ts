@@ -33,7 +33,9 @@ const OF_SCHEMA = new Map<string, readonly TableColumn[]>();
 export function schemaColumns(table: string, appender: DuckDBAppender): readonly TableColumn[] | undefined {
   const known = OF_SCHEMA.get(table);
   if (known !== undefined) return known;
-  const names = schemaTables().find(({ name }) => name === table)?.columns;
+  const names = schemaTables()
+    .find(({ name }) => name === table)
+    ?.columns.filter(({ isGenerated }) => !isGenerated);
   if (names === undefined || names.length !== appender.columnCount) return undefined;
   const columns = names.map(({ name }, index) => ({ name, type: appender.columnType(index) }));
   OF_SCHEMA.set(table, columns);

@@ -69,7 +69,7 @@ const LIFE_TABLES: readonly (readonly [TableLayout, keyof LivesOut, readonly str
     LAYOUTS.block_life,
     'blockLives',
     [
-      ...['block', 'address', 'from_seq', 'to_seq', 'pending_seq', 'requested_bytes', 'actual_bytes', 'least_bytes'],
+      ...['block', 'address', 'from_seq', 'to_seq', 'pending_seq', 'requested_bytes', 'excess_bytes', 'least_bytes'],
       ...['most_bytes', 'stream', 'pool', 'stack_id', 'stack_origin', 'alloc_us', 'request_us', 'free_us'],
       ...['free_stack_id', 'compile_context_id', 'user_metadata_id', 'entries', 'label'],
     ],

@@ -62,7 +62,7 @@ enum Life {
   to_seq,
   pending_seq,
   requested_bytes,
-  actual_bytes,
+  excess_bytes,
   least_bytes,
   most_bytes,
   stream,
@@ -228,7 +228,7 @@ export class LifeRows {
     to.i32(Life.to_seq, row, toSeq);
     to.i32(Life.pending_seq, row, pendingSeq);
     to.i64(Life.requested_bytes, row, requested < 0 ? NULL : i64(requested));
-    to.i64(Life.actual_bytes, row, bytes);
+    to.i64(Life.excess_bytes, row, bytes - max<i64>(0, i64(requested)));
     const least = lives.leastOf(life, bytes);
     const most = lives.mostOf(life, bytes);
     const isCertain = least === bytes && most === bytes;

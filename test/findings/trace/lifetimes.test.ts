@@ -65,7 +65,7 @@ beforeAll(async () => {
     for (const [block, { allocated, freed }] of lives.entries()) {
       const ends = { to_seq: freed ?? LATE, pending_seq: freed ?? LATE, free_us: freed };
       const begins = { from_seq: allocated ?? -1, alloc_us: allocated };
-      await insert('block_life', { ...id, block, actual_bytes: 1, ...begins, ...ends });
+      await insert('block_life', { ...id, block, excess_bytes: 1, ...begins, ...ends });
     }
     const rows = await connection.runAndReadAll(
       withLibrary(`SELECT lifetime FROM lifetimes_at(1, 0, ${time}) ORDER BY block`),

@@ -109,7 +109,11 @@ export async function writeStates(
       Array.from({ length: b.count }, (_, row) => ({
         ...{ ...id(i), ...life, from_seq: b.allocSeq[row]!, block: row, address: BigInt(b.address[row]!) },
         ...{ pending_seq: b.state[row] === 1 ? -1 : NEVER, requested_bytes: known(b.requestedBytes[row]!) },
-        ...{ actual_bytes: b.sizeBytes[row]!, least_bytes: b.minBytes[row]!, most_bytes: b.maxBytes[row]! },
+        ...{
+          excess_bytes: b.sizeBytes[row]! - Math.max(0, b.requestedBytes[row]!),
+          least_bytes: b.minBytes[row]!,
+          most_bytes: b.maxBytes[row]!,
+        },
         ...{ stack_id: known(b.stackId[row]!), stack_origin: b.stackId[row]! < 0 ? 'none' : 'alloc_event' },
       })),
     ),
