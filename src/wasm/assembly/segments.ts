@@ -1,11 +1,6 @@
 /** The segments of one device as disjoint address ranges that grow, shrink, split and join while a trace is undone. */
-import { NULL } from './memory';
+import { grown, NULL } from './memory';
 import { Ordered } from './ordered';
-
-/** Power of two. */
-const RECENT_PAGES: i32 = 4096;
-/** 2 MiB. */
-const PAGE_BITS: i64 = 21;
 
 /** Bits of {@link Owner.inferred}: values without a source. */
 export const INFERRED_POOL: u8 = 1;
@@ -38,18 +33,23 @@ export class Segments {
   /** The entry that is being undone: it ends what begins now in the walk's direction. */
   seq: i32 = i32.MAX_VALUE;
   private index: Ordered<Segment> = new Ordered<Segment>();
-  /** The segment found last for each 2 MiB page (modulo their number): a trainer touches the same few pages. */
-  private recent: StaticArray<Segment | null> = new StaticArray<Segment | null>(RECENT_PAGES);
+  /** The segment found last for each address of the trace. */
+  private recent: StaticArray<Segment | null> = new StaticArray<Segment | null>(256);
 
   /** The segment that contains `address`. */
   at(address: i64): Segment | null {
-    const page = i32(address >> PAGE_BITS) & (RECENT_PAGES - 1);
-    const recent = this.recent[page];
+    const segment = this.index.floor(address);
+    return segment == null || address >= segment.end ? null : segment;
+  }
+
+  /** {@link at}, for an address of the trace with its number. */
+  of(id: i32, address: i64): Segment | null {
+    if (id >= this.recent.length) this.recent = grown<Segment | null>(this.recent, id + 1);
+    const recent = this.recent[id];
     // What is gone is an empty range, so whatever is kept here is checked by this.
     if (recent != null && address >= recent.address && address < recent.end) return recent;
-    const segment = this.index.floor(address);
-    if (segment == null || address >= segment.end) return null;
-    this.recent[page] = segment;
+    const segment = this.at(address);
+    this.recent[id] = segment;
     return segment;
   }
 

@@ -259,7 +259,7 @@ export class Walk {
   }
 
   private undoAlloc(seq: i32, id: i32, address: i64, requested: i64, stack: i32): bool {
-    const segment = this.segments.at(address);
+    const segment = this.segments.of(id, address);
     const block = this.live(id);
     if (segment == null || block == null) return this.violate(seq);
     this.blockAt[id] = null;
@@ -285,7 +285,7 @@ export class Walk {
 
   /** The block that the free ends; null if the entry is left out. */
   private undoFree(seq: i32, id: i32, address: i64, requested: i64, stack: i32, state: u8): Block | null {
-    const segment = this.segments.at(address);
+    const segment = this.segments.of(id, address);
     const rounded = this.settings.roundSize(requested);
     if (segment == null || this.live(id) != null) {
       this.violate(seq);
