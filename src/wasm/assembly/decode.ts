@@ -144,6 +144,7 @@ export function beginEntries(start: i32): void {
   memory.fill(COUNTS, 0, 32);
   memory.fill(TEXTS, 0, TEXT_SLOTS * TEXT_BYTES);
   memory.fill(POOLS, 0, POOL_SLOTS * 8);
+  memory.fill(BEGUN, 0, BEGUN_PLACES << 2);
   listCapacity = FIRST_LISTS;
   lists = heap.alloc((<usize>FIRST_LISTS) << LIST_SHIFT);
   memory.fill(lists, 0, (<usize>FIRST_LISTS) << LIST_SHIFT);
@@ -529,15 +530,37 @@ function readList(at: usize, limit: usize): usize {
   return listed < 0 ? 0 : at + 1;
 }
 
-/** The stack whose list the bytes at `at` are, if it is the one that followed last time; else −1. */
+/** By the first bytes of a list: the stack of the last one that began with them, or that has the same place. */
+const BEGUN: usize = memory.data(16_384, 4);
+const BEGUN_PLACES: i32 = 4096;
+/** Innermost frames are the allocator's, and the same in most stacks. Bytes behind the list are readable. */
+const BEGIN_BYTES: usize = 160;
+
+/** The place in {@link BEGUN} of the list at `at`. */
+function placeOf(at: usize): usize {
+  let mixed: u64 = 0;
+  for (let i: usize = 0; i < BEGIN_BYTES; i += 8) mixed = (mixed ^ load<u64>(at + i)) * 0x9e3779b97f4a7c15;
+  return BEGUN + ((<usize>(mixed >> 52)) << 2);
+}
+
+/** The stack whose list the bytes at `at` are, if it is the one that followed last time, or begins alike; else −1. */
 function predicted(at: usize, limit: usize): i32 {
   tries += 1;
-  const guess = load<i32>(lists + ((<usize>lastStack) << LIST_SHIFT), FOLLOWER);
-  const list = lists + ((<usize>guess) << LIST_SHIFT);
-  const length = load<i32>(list, LENGTH);
-  if (length === 0 || at + length >= limit || !isSame(at, load<usize>(list, BYTES), length)) return -1;
+  const follower = lists + ((<usize>lastStack) << LIST_SHIFT);
+  let guess = load<i32>(follower, FOLLOWER);
+  if (!isListOf(guess, at, limit)) {
+    guess = load<i32>(placeOf(at));
+    if (!isListOf(guess, at, limit)) return -1;
+    store<i32>(follower, guess, FOLLOWER);
+  }
   hits += 1;
   return guess;
+}
+
+function isListOf(stack: i32, at: usize, limit: usize): bool {
+  const list = lists + ((<usize>stack) << LIST_SHIFT);
+  const length = load<i32>(list, LENGTH);
+  return length !== 0 && at + length < limit && isSame(at, load<usize>(list, BYTES), length);
 }
 
 /** Keeps the bytes from `listStart` to `end` as the list of `stack`, which followed the last one. */
@@ -568,5 +591,6 @@ function learn(stack: i32, end: usize): void {
     chunkUsed += length;
     learnedBytes += length;
   }
+  store<i32>(placeOf(listStart), stack);
   store<i32>(lists + ((<usize>lastStack) << LIST_SHIFT), stack, FOLLOWER);
 }
