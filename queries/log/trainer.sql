@@ -12,8 +12,14 @@ WITH
     UNION SELECT format_id FROM log_memory JOIN mine USING (source_id)
     UNION SELECT format_id FROM log_figure JOIN mine USING (source_id)),
   stack AS (
-    SELECT event.stack_id FROM event JOIN snapshot USING (snapshot_id) WHERE snapshot.run_id = $run_id
-    UNION SELECT block.stack_id FROM block JOIN snapshot USING (snapshot_id) WHERE snapshot.run_id = $run_id),
+    SELECT trace.stack_id
+    FROM (
+      SELECT snapshot_id, stack_id FROM trace_entry
+      UNION SELECT snapshot_id, stack_id FROM block_life
+      UNION SELECT snapshot_id, free_stack_id FROM block_life
+      UNION SELECT snapshot_id, stack_id FROM block) AS trace
+    JOIN snapshot USING (snapshot_id)
+    WHERE snapshot.run_id = $run_id),
   sign AS (
     SELECT regexp_matches(text, '^(launch\.)?megatron|^(launch\.)?nemo[.-]config|^nemo\.') AS megatron
     FROM format JOIN text_value ON text_value.text_id = format.format_id

@@ -15,8 +15,8 @@ WITH handler AS (
   WHERE regexp_matches(frame.name,
     '(^|_)oom(_|$)|(^|[^A-Z])OOM|Oom[A-Z]|(?i)out_?of_?memory|excepthook|(handle|on|format|print)_exc(eption)?($|_)')),
 entry AS (
-  SELECT seq, stack_id, seq > max(seq) OVER () - $entries AS is_last
-  FROM event WHERE snapshot_id = $snapshot_id AND device = $device)
+  SELECT seq, stack_id, seq >= history.events - $entries AS is_last
+  FROM event JOIN derived_history AS history USING (snapshot_id, device) WHERE snapshot_id = $snapshot_id AND device = $device)
 SELECT handler.name, handler.filename, handler.line, max(entry.seq) AS seq
 FROM entry JOIN handler USING (stack_id)
 GROUP BY ALL
