@@ -2,8 +2,8 @@
 import { type ErrorCode, MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 
-/** 8 MiB: smaller windows slide more often, larger ones leave the caches; neither is faster. */
-const WINDOW_BYTES = 8 * 1024 * 1024;
+/** 2 MiB: smaller windows slide more often, larger ones take memory and leave the caches; neither is faster. */
+const WINDOW_BYTES = 2 * 1024 * 1024;
 /** Zeroed bytes behind the end of the data: a cut operand reads zeros and is found to overrun. */
 const SLACK_BYTES = 65_536;
 

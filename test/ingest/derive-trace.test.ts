@@ -2,9 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DeviceTrace, Traces } from '../../src/ingest/derive/derive-trace.js';
-import { ColumnBatch, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
+import { deriveLives } from '../../src/ingest/derive/trace-lives.js';
+import { ColumnBatch, getI64, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
+import { poolNumbers } from '../../src/model/pool-numbers.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 import { SEED } from '../support/level.js';
+import { finalState } from '../support/snapshot-rows.js';
+import { batchOf } from '../support/trace-entries.js';
 
 interface Event {
   readonly action: TraceAction;
@@ -134,6 +138,33 @@ describe('derived columns of a trace', () => {
     }
     for (let n = 0; n < 30_000; n += 4) events.push({ action: 'alloc', addr: addr(n), size: 1 });
     expectSame([events], 4096);
+  });
+
+  it('have every entry as it was, with more addresses, sizes and stacks than 16 bits can number', () => {
+    const count = 70_000;
+    const entries = Array.from({ length: count }, (_, n) => ({
+      ...{ action: TRACE_ACTIONS.indexOf('alloc'), address: 0x7f0000000000 + n * 512, sizeBytes: n + 1, stream: 0 },
+      ...{ timeUs: n, stackId: n % 7 === 0 ? -1 : n, tail: [-1, -1, -1] as const },
+    }));
+    const traces = new Traces();
+    for (const half of [entries.slice(0, count / 2), entries.slice(count / 2)]) traces.add(batchOf(half));
+    const seen: number[][] = [];
+    // Without a block of the dump none of them begins a lifetime.
+    deriveLives(
+      {
+        ...{ device: 0, traces, final: finalState({ segments: [], blocks: [] }), settings: new Map() },
+        ...{ pools: poolNumbers(new Map()), actions: new Map([['alloc', count]]), annotations: [], beganEmpty: true },
+      },
+      {
+        ...{ blockLives: () => {}, segmentLives: () => {}, buckets: () => {} },
+        entries(batch) {
+          const { seq, addr, size_bytes, stack_id } = batch.columns(LAYOUTS.trace_entry);
+          for (let row = 0; row < batch.rows; row += 1)
+            seen.push([seq[row]!, getI64(addr, row), getI64(size_bytes, row), stack_id[row]!]);
+        },
+      },
+    );
+    expect(seen).toEqual(entries.map(({ address, sizeBytes, stackId }, seq) => [seq, address, sizeBytes, stackId]));
   });
 
   /** `action address size`, one a word. */

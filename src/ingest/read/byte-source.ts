@@ -61,7 +61,7 @@ export interface OpenedSource {
 }
 
 export const HEAD_BYTES = 64 * KIB;
-const DEFAULT_CHUNK_BYTES = 4 * MIB;
+const DEFAULT_CHUNK_BYTES = 2 * MIB;
 
 const DEFAULTS: Required<ByteSourceOptions> = {
   chunkBytes: DEFAULT_CHUNK_BYTES,

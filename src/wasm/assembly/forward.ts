@@ -110,7 +110,7 @@ export class Forward {
     const action = marked & ACTION;
     if (action > FREE_COMPLETED || (marked & LEFT_OUT) !== 0) this.entryRows.add(seq);
     if ((marked & LEFT_OUT) !== 0) return;
-    const id = chunk.address[at];
+    const id = chunk.address.at(at);
     if (action === ALLOC) {
       const size = i64(this.lives.bytes[this.life]);
       this.lifeRows.add(this.life++);
@@ -126,7 +126,7 @@ export class Forward {
       this.active -= this.size[id];
       if (this.state[id] === ALLOCATED) this.allocated -= this.size[id];
     } else if (action <= SEGMENT_UNMAP) {
-      const bytes = this.trace.shapes.size[chunk.shape[at]];
+      const bytes = this.trace.shapes.size[chunk.shape.at(at)];
       if (action === SEGMENT_ALLOC || action === SEGMENT_MAP) this.reserved += bytes;
       else this.reserved -= bytes;
     }

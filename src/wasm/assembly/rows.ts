@@ -140,16 +140,16 @@ export class EntryRows {
     const shapes = trace.shapes;
     const chunk = trace.chunkOf(seq);
     const at = trace.placeOf(seq);
-    const shape = chunk.shape[at];
+    const shape = chunk.shape.at(at);
     const row = to.next();
     to.i32(Entry.seq, row, seq);
     to.u8(Entry.action, row, chunk.action[at] & ACTION);
-    to.i64(Entry.addr, row, trace.addresses.keys[chunk.address[at]]);
+    to.i64(Entry.addr, row, trace.addresses.keys[chunk.address.at(at)]);
     to.i64(Entry.size_bytes, row, shapes.size[shape]);
     to.i64(Entry.stream, row, shapes.stream[shape]);
     to.i64(Entry.time_us, row, chunk.timeAt(at));
     to.i32(Entry.pool, row, shapes.pool[shape]);
-    to.i32(Entry.stack_id, row, chunk.stack[at]);
+    to.i32(Entry.stack_id, row, chunk.stack.at(at));
     to.i32(Entry.compile_context_id, row, shapes.context[shape]);
     to.i32(Entry.user_metadata_id, row, shapes.metadata[shape]);
   }
@@ -193,7 +193,7 @@ export class LifeRows {
     if (fromSeq >= 0) {
       const chunk = trace.chunkOf(fromSeq);
       const at = trace.placeOf(fromSeq);
-      address = trace.addresses.keys[chunk.address[at]];
+      address = trace.addresses.keys[chunk.address.at(at)];
       allocTime = chunk.timeAt(at);
       stream = shapes.stream[like];
       context = shapes.context[like];

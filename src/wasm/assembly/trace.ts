@@ -1,7 +1,7 @@
 /**
- * The entries of one device's trace, packed: 17 bytes each, since a trainer has few addresses, and few sizes on few
- * streams. With them what follows from the entries alone: counts, sums, and breaches of their order. Sizes on entries
- * are *requested* bytes.
+ * The entries of one device's trace, packed: 11 bytes each, since a trainer has few addresses, few stacks, and few
+ * sizes on few streams. With them what follows from the entries alone: counts, sums, and breaches of their order. Sizes
+ * on entries are *requested* bytes.
  */
 import { grown, Ids, MAX_SAFE, mix, NULL } from './memory';
 
@@ -27,14 +27,41 @@ export const CHUNK: i32 = 1 << CHUNK_BITS;
 /** A time that is not known, or not within 35 minutes of the first of its chunk. */
 const NO_TIME: i32 = i32.MIN_VALUE;
 
+/** Numbers from −1 on: 16 bits each, until one needs more. */
+export class Numbers {
+  /** One more than the number. */
+  private narrow: StaticArray<u16> = new StaticArray<u16>(CHUNK);
+  private wide: StaticArray<i32> | null = null;
+
+  at(at: i32): i32 {
+    const wide = this.wide;
+    return wide != null ? wide[at] : i32(this.narrow[at]) - 1;
+  }
+
+  put(at: i32, number: i32): void {
+    let wide = this.wide;
+    if (wide == null) {
+      if (number < i32(u16.MAX_VALUE)) {
+        this.narrow[at] = u16(number + 1);
+        return;
+      }
+      wide = new StaticArray<i32>(CHUNK);
+      for (let i = 0; i < at; i++) wide[i] = this.at(i);
+      this.wide = wide;
+      this.narrow = [];
+    }
+    wide[at] = number;
+  }
+}
+
 export class Chunk {
   action: StaticArray<u8> = new StaticArray<u8>(CHUNK);
   /** Number of the address. */
-  address: StaticArray<i32> = new StaticArray<i32>(CHUNK);
+  address: Numbers = new Numbers();
   /** Row of {@link Shapes}. */
-  shape: StaticArray<i32> = new StaticArray<i32>(CHUNK);
+  shape: Numbers = new Numbers();
   /** −1 = none. */
-  stack: StaticArray<i32> = new StaticArray<i32>(CHUNK);
+  stack: Numbers = new Numbers();
   /** µs after {@link base}. */
   private time: StaticArray<i32> = new StaticArray<i32>(CHUNK);
   private base: i64 = NULL;
@@ -187,11 +214,11 @@ export class Trace {
   }
 
   shapeAt(seq: i32): i32 {
-    return this.chunkOf(seq).shape[this.placeOf(seq)];
+    return this.chunkOf(seq).shape.at(this.placeOf(seq));
   }
 
   stackAt(seq: i32): i32 {
-    return this.chunkOf(seq).stack[this.placeOf(seq)];
+    return this.chunkOf(seq).stack.at(this.placeOf(seq));
   }
 
   timeAt(seq: i32): i64 {
@@ -228,9 +255,9 @@ export class Trace {
       this.lastShape = shape;
     }
     chunk.action[at] = action;
-    chunk.address[at] = id;
-    chunk.shape[at] = shape;
-    chunk.stack[at] = stack;
+    chunk.address.put(at, id);
+    chunk.shape.put(at, shape);
+    chunk.stack.put(at, stack);
     chunk.putTime(at, time);
     if (time !== NULL && (this.firstTime === NULL || time < this.firstTime)) this.firstTime = time;
     this.count = seq + 1;
@@ -271,9 +298,9 @@ export class Trace {
       const chunk = this.chunk(seq >> CHUNK_BITS);
       const at = seq & (CHUNK - 1);
       const action = chunk.action[at];
-      const id = chunk.address[at];
+      const id = chunk.address.at(at);
       if (action > FREE_COMPLETED || this.addresses.keys[id] === NULL) continue;
-      const stack = chunk.stack[at];
+      const stack = chunk.stack.at(at);
       if (action === ALLOC) {
         stackAt[id] = stack;
         continue;

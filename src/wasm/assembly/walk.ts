@@ -191,7 +191,7 @@ export class Walk {
       const chunk = trace.chunk(seq >> CHUNK_BITS);
       const at = seq & (CHUNK - 1);
       if (chunk.action[at] !== FREE_REQUESTED) continue;
-      const id = chunk.address[at];
+      const id = chunk.address.at(at);
       const block = this.live(id);
       const isPending = block != null && block.state === PENDING;
       if (!isPending && !(trace.addresses.keys[id] === NULL && this.pending > 0)) return true;
@@ -220,8 +220,8 @@ export class Walk {
         const action = chunk.action[at];
         const isApplied =
           action <= FREE_COMPLETED
-            ? this.undoBlock(action, seq, chunk.address[at], chunk.shape[at], chunk.stack[at])
-            : action <= SEGMENT_UNMAP && this.undoSegment(action, seq, chunk.address[at], chunk.shape[at]);
+            ? this.undoBlock(action, seq, chunk.address.at(at), chunk.shape.at(at), chunk.stack.at(at))
+            : action <= SEGMENT_UNMAP && this.undoSegment(action, seq, chunk.address.at(at), chunk.shape.at(at));
         if (!isApplied) trace.mark(seq, LEFT_OUT);
       }
     }
