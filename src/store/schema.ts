@@ -2,7 +2,8 @@
  * The schema of a store: the tables of `queries/schema/*.sql`, in one version. Each table has a line `-- what a row is`
  * before it, and each of its columns `-- what it is, unit` behind it; a store has them as comments, for any client.
  * No column of a table that is filled by columns is NOT NULL: those that may be NULL are marked with NULL. One that
- * has numbers of `text_value` is marked `-- @text`.
+ * has numbers of `text_value` is marked `-- @text`. What is nearly the same in another column is stored as the
+ * difference, and GENERATED for queries: columns of equal values take no space.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { schemaSql, schemaTables } from './load-queries.js';
