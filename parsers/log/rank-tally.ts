@@ -1,4 +1,3 @@
-const NOTHING = new Uint8Array(0);
 const LF = 10;
 const SPACE = 32;
 const COLON = 58;
@@ -23,18 +22,15 @@ export class RankTally {
   private fromTask = false;
 
   /** Counts the line feeds in [from, to), noting the prefix of the line after each; bytes are valid up to `end`. */
-  countLines(bytes: Uint8Array, from: number, to: number, end: number): number {
+  countLines(bytes: Buffer, from: number, to: number, end: number): number {
     let count = 0;
-    let at = from;
-    // After two ranks the file is known to belong to more than one, and the search costs as much as scanning.
-    for (; at < to && this.lowest >= this.highest; at += 1) {
-      if (bytes[at] !== LF) continue;
-      count += 1;
-      this.look(bytes, at + 1, end);
-    }
     // Searched to `to`, not on to the next line feed: a progress bar may have none in a megabyte.
-    const unread = at < to ? bytes.subarray(at, to) : NOTHING;
-    for (let feed = unread.indexOf(LF); feed >= 0; feed = unread.indexOf(LF, feed + 1)) count += 1;
+    const part = bytes.subarray(from, to);
+    for (let feed = part.indexOf(LF); feed >= 0; feed = part.indexOf(LF, feed + 1)) {
+      count += 1;
+      // After two ranks the file is known to belong to more than one.
+      if (this.lowest >= this.highest) this.look(bytes, from + feed + 1, end);
+    }
     return count;
   }
 

@@ -19,25 +19,34 @@ const oom = (device: number, mib: number, rest = ''): string =>
 
 describe('LiteralScanner', () => {
   it('finds what indexOf finds', () => {
-    const literal = fc.string({ minLength: 3, maxLength: 6, unit: fc.constantFrom('a', 'b', 'c') });
+    const literal = fc.string({ minLength: 6, maxLength: 40, unit: fc.constantFrom('a', 'b') });
+    const inside = fc.tuple(fc.nat(5), fc.nat(5), fc.nat(8));
     fc.assert(
       fc.property(
-        fc.uniqueArray(literal, { minLength: 1, maxLength: 5 }),
-        fc.string({ maxLength: 200, unit: fc.constantFrom('a', 'b', 'c', 'd') }),
-        (literals, text) => {
+        fc.uniqueArray(literal, { minLength: 1, maxLength: 12 }),
+        fc.string({ maxLength: 300, unit: fc.constantFrom('a', 'b', 'b', 'a', 'c') }),
+        inside,
+        (literals, words, [before, behind, cut]) => {
           const scanner = new LiteralScanner(literals);
-          const bytes = Buffer.from(text);
-          const starts: number[] = [];
-          for (let at = 0; ; ) {
-            const hit = scanner.next(bytes, at, bytes.length, bytes.length);
+          const text = words.replaceAll('c', literals[0]!);
+          // Any alignment, with literals beyond both ends; and a range that is smaller than the bytes.
+          const area = Buffer.from(`${'a'.repeat(before)}${text}${'b'.repeat(behind)}`);
+          const bytes = new Uint8Array(new Uint8Array(area).buffer, before, text.length);
+          const [end, startLimit] = [text.length - Math.min(cut, 3), text.length - cut];
+          const found: [number, number[]][] = [];
+          for (let at = cut; ; ) {
+            const hit = scanner.next(bytes, at, startLimit, end);
             if (hit < 0) break;
-            starts.push(hit);
+            found.push([hit, [...scanner.found]]);
             at = hit + 1;
           }
-          const expected = [...text]
-            .map((_, at) => at)
-            .filter((at) => literals.some((word) => text.startsWith(word, at)));
-          expect(starts).toEqual(expected);
+          const expected = Array.from({ length: Math.max(0, startLimit - cut) }, (_, at): [number, number[]] => [
+            cut + at,
+            literals.flatMap((word, index) =>
+              text.slice(0, Math.max(0, end)).startsWith(word, cut + at) ? [index] : [],
+            ),
+          ]).filter(([, indices]) => indices.length > 0);
+          expect(found).toEqual(expected);
         },
       ),
     );
