@@ -5,10 +5,9 @@ const WINDOW = 7;
 const WORD = 4;
 /** Of a literal of six bytes the last word may reach one byte behind it. */
 const SHORTEST = WINDOW - 1;
-/** The window of a literal begins at most so far in it. */
-const LATEST = 24;
+/** They are among the first ones. */
+const MOST_BYTES = 16;
 const HASH_BITS = 17;
-const FACTOR = 0x9e3779b1;
 /**
  * Finds any of many literals in bytes in one pass: each aligned word of four bytes is looked up in a bitmap of the
  * words in seven bytes of each literal. Most lines of a log contain no literal; this makes them cost almost nothing,
@@ -36,31 +35,31 @@ export class LiteralScanner {
     const lengths = this.literals.map((literal) => literal.length);
     if (minOf(lengths) < SHORTEST) throw new RangeError(`a literal needs at least ${SHORTEST} bytes`);
     this.longest = maxOf(lengths);
-    const uses = new Map<number, number>();
-    for (const literal of this.literals)
-      for (let at = 0; at + WORD <= literal.length; at += 1) {
-        const word = wordAt(literal, at);
-        uses.set(word, (uses.get(word) ?? 0) + 1);
-      }
-    const usesAt = (literal: Uint8Array, at: number): number => uses.get(wordAt(literal, at)) ?? 0;
+    const words = this.literals.map(wordsOfLiteral);
+    const uses = new Uint16Array(1 << HASH_BITS);
+    for (const list of words) for (const word of list) uses[hashOf(word)]! += 1;
     this.literals.forEach((literal, index) => {
-      // The seven bytes whose words are the least frequent ones.
+      // The seven bytes whose words the fewest literals have.
+      const counts = words[index]!.map((word) => uses[hashOf(word)]!);
       let start = 0;
       let least = Number.POSITIVE_INFINITY;
-      for (let at = 0; at <= Math.min(LATEST, literal.length - WINDOW); at += 1) {
-        const sum = [0, 1, 2, 3].reduce((total, offset) => total + usesAt(literal, at + offset), 0);
+      for (let at = 0; at <= counts.length - WORD; at += 1) {
+        const sum = counts[at]! + counts[at + 1]! + counts[at + 2]! + counts[at + 3]!;
         if (sum < least) [start, least] = [at, sum];
       }
       for (let offset = start; offset < start + WORD; offset += 1) {
-        if (offset + WORD <= literal.length) this.addWord(wordAt(literal, offset), offset, index);
-        else for (let last = 0; last < 256; last += 1) this.addWord(wordAt(literal, offset, last), offset, index);
+        const word = words[index]![offset];
+        if (word !== undefined) this.addWord(word, offset, index);
+        else
+          for (let behind = 0; behind < 256; behind += 1)
+            this.addWord(wordsOfLiteral(Uint8Array.of(...literal, behind))[offset]!, offset, index);
       }
     });
     if (this.words.length > 0xffff) throw new RangeError('too many literals');
   }
 
   private addWord(word: number, offset: number, index: number): void {
-    const hash = Math.imul(word, FACTOR) >>> (32 - HASH_BITS);
+    const hash = hashOf(word);
     this.bitmap[hash >>> 5]! |= 1 << hash;
     this.before.push(this.heads[hash]!);
     this.heads[hash] = this.words.length;
@@ -81,7 +80,7 @@ export class LiteralScanner {
     let stop = stopAt(limit);
     for (let at = (from + shift) >>> 2; at < stop; at += 1) {
       const word = words[at]!;
-      const hash = Math.imul(word, FACTOR) >>> (32 - HASH_BITS);
+      const hash = hashOf(word);
       if (((bitmap[hash >>> 5]! >>> hash) & 1) === 0) continue;
       for (let entry = this.heads[hash]!; entry > 0; entry = this.before[entry]!) {
         if (this.words[entry] !== word) continue;
@@ -108,11 +107,20 @@ export class LiteralScanner {
   }
 }
 
-/** The four bytes at `at`; where the literal ends before, `last` is behind it. */
-function wordAt(literal: Uint8Array, at: number, last = 0): number {
-  const bytes = Uint8Array.of(literal[at]!, literal[at + 1]!, literal[at + 2]!, literal[at + 3] ?? last);
-  return new Int32Array(bytes.buffer)[0]!;
+const hashOf = (word: number): number => Math.imul(word, 0x9e3779b1) >>> (32 - HASH_BITS);
+
+/** Of each of the first bytes, the four from there on, as the machine reads them. */
+function wordsOfLiteral(literal: Uint8Array): Int32Array {
+  const length = Math.min(literal.length, MOST_BYTES);
+  const words = new Int32Array(length - WORD + 1);
+  for (let shift = 0; shift < WORD; shift += 1) {
+    area.set(literal.subarray(shift, length));
+    for (let at = shift; at < words.length; at += WORD) words[at] = areaWords[(at - shift) / WORD]!;
+  }
+  return words;
 }
+const area = new Uint8Array(MOST_BYTES);
+const areaWords = new Int32Array(area.buffer);
 
 /** The aligned words of bytes, the first of which may begin before them. */
 function wordsOf(bytes: Uint8Array): { readonly words: Int32Array; readonly shift: number } {

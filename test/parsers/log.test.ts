@@ -33,11 +33,11 @@ describe('LiteralScanner', () => {
           const area = Buffer.from(`${'a'.repeat(before)}${text}${'b'.repeat(behind)}`);
           const bytes = new Uint8Array(new Uint8Array(area).buffer, before, text.length);
           const [end, startLimit] = [text.length - Math.min(cut, 3), text.length - cut];
-          const found: [number, number[]][] = [];
+          const hits: [number, number[]][] = [];
           for (let at = cut; ; ) {
             const hit = scanner.next(bytes, at, startLimit, end);
             if (hit < 0) break;
-            found.push([hit, [...scanner.found]]);
+            hits.push([hit, [...scanner.found]]);
             at = hit + 1;
           }
           const expected = Array.from({ length: Math.max(0, startLimit - cut) }, (_, at): [number, number[]] => [
@@ -46,7 +46,7 @@ describe('LiteralScanner', () => {
               text.slice(0, Math.max(0, end)).startsWith(word, cut + at) ? [index] : [],
             ),
           ]).filter(([, indices]) => indices.length > 0);
-          expect(found).toEqual(expected);
+          expect(hits).toEqual(expected);
         },
       ),
     );
