@@ -3,7 +3,16 @@
  * columns, and a thread sends buffers instead of objects.
  */
 import { hideSecrets } from '../../knowledge/secrets.js';
-import { ColumnBatch, LAYOUTS, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
+import {
+  ColumnBatch,
+  type ColumnsOf,
+  LAYOUTS,
+  NULL_F64,
+  NULL_I32,
+  putI64,
+  putNullI64,
+  type TableLayout,
+} from '../../model/columns.js';
 import type {
   ConfigFinding,
   EnvFinding,
@@ -44,51 +53,36 @@ export interface TextSink {
 /** One value; null and undefined are NULL. */
 type Value = number | null | undefined;
 
-class Filler {
+function putInteger(column: Int32Array, row: number, value: Value): void {
+  column[row] = value !== null && value !== undefined && value >= 0 && value < 2 ** 31 ? value : NULL_I32;
+}
+/** A figure of a hostile log may be anything; what no 64-bit integer holds is unknown. */
+function putLong(column: Uint32Array, row: number, value: Value): void {
+  if (value === null || value === undefined || !Number.isSafeInteger(value)) putNullI64(column, row);
+  else putI64(column, row, value);
+}
+function putReal(column: Float64Array, row: number, value: Value): void {
+  column[row] = value ?? NULL_F64;
+}
+
+type LineKind = Exclude<TextKind, 'profiler'>;
+type Columns<Kind extends LineKind> = ColumnsOf<(typeof TEXT_LAYOUTS)[Kind]>;
+type SizeColumns = Pick<Columns<'memory'>, 'metric_id' | 'bytes' | 'value' | 'unit_id' | 'precision_bytes'>;
+type LineColumns = Pick<Columns<'iterations'>, 'attempt' | 'line' | 'byte_offset' | 'rank' | 'format_id' | 'time_us'>;
+
+class Filler<Kind extends LineKind> {
   readonly batch: ColumnBatch;
-  private readonly arrays: ColumnBatch['arrays'];
-  private readonly kinds: readonly string[];
-  private column = 0;
+  readonly columns: Columns<Kind>;
 
-  constructor(layout: TableLayout) {
-    this.batch = new ColumnBatch(layout, TEXT_BATCH_ROWS);
-    this.arrays = this.batch.arrays;
-    this.kinds = layout.columns.map(({ kind }) => kind);
-  }
-
-  /** Writes the next columns of the row being filled, in the order of the layout. */
-  put(...values: readonly Value[]): this {
-    for (let i = 0; i < values.length; i += 1) this.putOne(values[i]);
-    return this;
-  }
-
-  private putOne(value: Value): void {
-    const index = this.column++;
-    const array = this.arrays[index]!;
-    const row = this.batch.rows;
-    const kind = this.kinds[index];
-    if (kind === 'f64') array[row] = value ?? NULL_F64;
-    else if (kind === 'i32')
-      array[row] = value !== null && value !== undefined && value >= 0 && value < 2 ** 31 ? value : NULL_I32;
-    // A figure of a hostile log may be anything; what no 64-bit integer holds is unknown.
-    else if (value === null || value === undefined || !Number.isSafeInteger(value))
-      putNullI64(array as Uint32Array, row);
-    else putI64(array as Uint32Array, row, value);
-  }
-
-  /** Ends the row; true if the batch is full. */
-  next(): boolean {
-    if (this.column !== this.kinds.length)
-      throw new Error(`${this.batch.layout.table}: ${this.column} columns were filled`);
-    this.column = 0;
-    this.batch.rows += 1;
-    return this.batch.rows === TEXT_BATCH_ROWS;
+  constructor(kind: Kind) {
+    this.batch = new ColumnBatch(TEXT_LAYOUTS[kind], TEXT_BATCH_ROWS);
+    this.columns = this.batch.columns(TEXT_LAYOUTS[kind]);
   }
 }
 
 export class TextBatches {
   private readonly sink: TextSink;
-  private readonly fillers = new Map<TextKind, Filler>();
+  private readonly fillers: { [Kind in LineKind]?: Filler<Kind> } = {};
   private readonly textIds = new Map<string, number>();
   private newTexts: string[] = [];
 
@@ -117,20 +111,10 @@ export class TextBatches {
 
   /** Sends what is still waiting: after the last row. */
   end(): void {
-    for (const kind of this.fillers.keys()) this.flush(kind);
+    for (const [kind, { batch }] of Object.entries(this.fillers)) this.flush(kind as LineKind, batch);
   }
 
-  private filler(kind: TextKind): Filler {
-    let filler = this.fillers.get(kind);
-    if (filler === undefined) {
-      filler = new Filler(TEXT_LAYOUTS[kind]);
-      this.fillers.set(kind, filler);
-    }
-    return filler;
-  }
-
-  private flush(kind: TextKind): void {
-    const { batch } = this.fillers.get(kind)!;
+  private flush(kind: LineKind, batch: ColumnBatch): void {
     if (batch.rows === 0) return;
     const { newTexts } = this;
     this.newTexts = [];
@@ -148,26 +132,49 @@ export class TextBatches {
     return id;
   }
 
-  /** Source, attempt, line, offset, rank: the columns every layout begins with. */
-  private begin(kind: TextKind, place: LogPlace): Filler {
-    return this.filler(kind).put(0, place.attempt, place.line, place.offset, place.rank);
+  /** Ends the row. */
+  private next(kind: LineKind, batch: ColumnBatch): void {
+    batch.rows += 1;
+    if (batch.rows === TEXT_BATCH_ROWS) this.flush(kind, batch);
   }
 
-  private beginPlaced(kind: TextKind, place: LogPlace): Filler {
-    const { device, host, format, timeUs } = place;
-    return this.begin(kind, place).put(device, this.text(host), this.text(format), timeUs);
+  private begin(columns: LineColumns, rows: number, place: LogPlace): void {
+    putInteger(columns.attempt, rows, place.attempt);
+    putInteger(columns.line, rows, place.line);
+    putLong(columns.byte_offset, rows, place.offset);
+    putInteger(columns.rank, rows, place.rank);
+    putInteger(columns.format_id, rows, this.text(place.format));
+    putLong(columns.time_us, rows, place.timeUs);
   }
 
-  private next(kind: TextKind): void {
-    if (this.fillers.get(kind)!.next()) this.flush(kind);
+  private beginPlaced(
+    columns: LineColumns & Pick<Columns<'memory'>, 'device' | 'host_id'>,
+    rows: number,
+    place: LogPlace,
+  ): void {
+    putInteger(columns.device, rows, place.device);
+    putInteger(columns.host_id, rows, this.text(place.host));
+    this.begin(columns, rows, place);
   }
 
   private iteration(row: IterationFinding, place: LogPlace): void {
-    this.begin('iterations', place)
-      .put(this.text(place.format), place.timeUs, row.iteration, row.target)
-      .put(row.stepMs, row.consumedSamples, row.globalBatchSize, row.tflopsPerGpu, row.learningRate, row.loss)
-      .put(row.lossScale, row.gradNorm, row.skippedIterations, row.nanIterations);
-    this.next('iterations');
+    this.fillers.iterations ??= new Filler('iterations');
+    const { columns, batch } = this.fillers.iterations;
+    const { rows } = batch;
+    this.begin(columns, rows, place);
+    putLong(columns.iteration, rows, row.iteration);
+    putLong(columns.target_iterations, rows, row.target);
+    putReal(columns.step_ms, rows, row.stepMs);
+    putLong(columns.consumed_samples, rows, row.consumedSamples);
+    putLong(columns.global_batch_size, rows, row.globalBatchSize);
+    putReal(columns.tflops_per_gpu, rows, row.tflopsPerGpu);
+    putReal(columns.learning_rate, rows, row.learningRate);
+    putReal(columns.loss, rows, row.loss);
+    putReal(columns.loss_scale, rows, row.lossScale);
+    putReal(columns.grad_norm, rows, row.gradNorm);
+    putLong(columns.skipped_iterations, rows, row.skippedIterations);
+    putLong(columns.nan_iterations, rows, row.nanIterations);
+    this.next('iterations', batch);
     const { iteration } = row;
     for (const { name, value, text } of row.others ?? []) {
       const words = value === null ? text : undefined;
@@ -176,23 +183,46 @@ export class TextBatches {
   }
 
   private memory(row: MemoryFinding, place: LogPlace): void {
-    this.beginPlaced('memory', place)
-      .put(row.iteration, this.text(row.moment), this.text(row.metric))
-      .put(row.bytes, row.value, this.text(row.unit), row.precisionBytes);
-    this.next('memory');
+    this.fillers.memory ??= new Filler('memory');
+    const { columns, batch } = this.fillers.memory;
+    const { rows } = batch;
+    this.beginPlaced(columns, rows, place);
+    putLong(columns.iteration, rows, row.iteration);
+    putInteger(columns.moment_id, rows, this.text(row.moment));
+    this.size(columns, rows, row);
+    this.next('memory', batch);
   }
 
   private gauge(row: GaugeFinding, place: LogPlace): void {
-    this.beginPlaced('gauges', place)
-      .put(this.text(row.gpuId), row.pid, this.text(row.process), this.text(row.metric))
-      .put(row.bytes, row.value, this.text(row.unit), row.precisionBytes);
-    this.next('gauges');
+    this.fillers.gauges ??= new Filler('gauges');
+    const { columns, batch } = this.fillers.gauges;
+    const { rows } = batch;
+    this.beginPlaced(columns, rows, place);
+    putInteger(columns.gpu_id, rows, this.text(row.gpuId));
+    putLong(columns.pid, rows, row.pid);
+    putInteger(columns.process_id, rows, this.text(row.process));
+    this.size(columns, rows, row);
+    this.next('gauges', batch);
+  }
+
+  private size(columns: SizeColumns, rows: number, row: MemoryFinding | GaugeFinding): void {
+    putInteger(columns.metric_id, rows, this.text(row.metric));
+    putLong(columns.bytes, rows, row.bytes);
+    putReal(columns.value, rows, row.value);
+    putInteger(columns.unit_id, rows, this.text(row.unit));
+    putReal(columns.precision_bytes, rows, row.precisionBytes);
   }
 
   private figure(row: ValueFinding, place: LogPlace): void {
-    this.beginPlaced('figures', place)
-      .put(row.iteration, this.text(row.name))
-      .put(row.value, this.text(row.unit), this.text(row.text));
-    this.next('figures');
+    this.fillers.figures ??= new Filler('figures');
+    const { columns, batch } = this.fillers.figures;
+    const { rows } = batch;
+    this.beginPlaced(columns, rows, place);
+    putLong(columns.iteration, rows, row.iteration);
+    putInteger(columns.name_id, rows, this.text(row.name));
+    putReal(columns.value, rows, row.value);
+    putInteger(columns.unit_id, rows, this.text(row.unit));
+    putInteger(columns.text_id, rows, this.text(row.text));
+    this.next('figures', batch);
   }
 }
