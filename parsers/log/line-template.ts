@@ -1,6 +1,7 @@
-import { deriveTemplate, type LearnedLine, makeTemplate } from './make-template.js';
+import { makeTemplate } from './make-template.js';
 import type { LinePrefix } from './strip-prefix.js';
 import type { LineRecord, TemplateParts } from './template-parts.js';
+import type { LearnedLine } from './template-reading.js';
 
 const LF = 10;
 const BLANK = 32;
@@ -16,48 +17,80 @@ const MOST_EXACT = Number.MAX_SAFE_INTEGER;
 const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 const MOST_DIGITS = POWERS.length - 1;
 const MOST_WRITERS = 16_384;
+const PRIME = 0x01000193;
 
 /** The numbers of the line walked last. */
 class Walked {
+  readonly bytes: Buffer;
+  readonly view: DataView;
   readonly values = new Float64Array(MOST_RUNS);
   /** Where each run begins. */
   readonly starts = new Int32Array(MOST_RUNS);
   /** Blanks and digits of each run. */
   readonly lengths = new Uint8Array(MOST_RUNS * 2);
-  hash = 0;
   /** Where the line feed is. */
   end = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.view = viewOf(bytes);
+  }
 }
 
-/** What shapes that follow from one another share: the rows that their lines become. */
-class Model {
-  readonly parts: TemplateParts;
-  private readonly numbers: Float64Array;
-  private readonly writers = new Map<number, LinePrefix>();
-  private timeText = '';
-  /** Whose constants the records have. */
-  private constants: readonly number[];
+function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
 
-  constructor(parts: TemplateParts) {
+/** A writer, and the digits in its prefixes: values and lengths. */
+interface Writer {
+  readonly prefix: LinePrefix;
+  readonly digits: readonly number[];
+}
+
+/** Reads lines of one form whose runs have some widths. */
+export class LineTemplate {
+  private readonly parts: TemplateParts;
+  private readonly numbers: Float64Array;
+  private readonly fixedValues: readonly number[];
+  /** By hash; of writers with the same one only the last. */
+  private readonly writers = new Map<number, Writer>();
+  private timeText = '';
+
+  constructor(parts: TemplateParts, { values }: Walked) {
     this.parts = parts;
     this.numbers = new Float64Array(parts.numbers.length);
-    this.constants = parts.constantValues;
+    this.fixedValues = parts.fixed.map((run) => values[run]!);
+  }
+
+  /** Whether the line walked, of the same form, is one of its lines. */
+  matches({ lengths, values }: Walked): boolean {
+    const { least, most, fixed } = this.parts;
+    for (let at = 0; at < least.length; at += 1)
+      if (lengths[at]! < least[at]! || lengths[at]! > most[at]!) return false;
+    for (let at = 0; at < fixed.length; at += 1) if (values[fixed[at]!] !== this.fixedValues[at]) return false;
+    return true;
   }
 
   /** The prefix of the line walked. `strip` is asked once for each writer. */
-  prefix({ values, lengths }: Walked, bytes: Buffer, start: number, strip: () => LinePrefix): LinePrefix {
+  prefix({ bytes, values, lengths, starts }: Walked, strip: () => LinePrefix): LinePrefix {
     const { writerRuns, time } = this.parts;
-    let writer = 0;
-    for (const run of writerRuns) writer = writer * POWERS[lengths[run * 2 + 1]!]! + values[run]!;
-    let known = this.writers.get(writer);
-    if (known === undefined) {
-      known = strip();
-      if (this.writers.size >= MOST_WRITERS) this.writers.clear();
-      this.writers.set(writer, known);
+    let hash = 0;
+    for (const run of writerRuns) hash = Math.imul(hash ^ values[run]!, PRIME) ^ lengths[run * 2 + 1]!;
+    let writer = this.writers.get(hash);
+    let isKnown = writer !== undefined;
+    for (let at = 0; isKnown && at < writerRuns.length; at += 1) {
+      const run = writerRuns[at]!;
+      isKnown = writer!.digits[at * 2] === values[run] && writer!.digits[at * 2 + 1] === lengths[run * 2 + 1];
     }
-    if (time === null) return known;
-    const text = this.timeAt(bytes, start + time.start, time.end - time.start);
-    return known.time === text ? known : { ...known, time: text };
+    if (writer === undefined || !isKnown) {
+      writer = { prefix: strip(), digits: writerRuns.flatMap((run) => [values[run]!, lengths[run * 2 + 1]!]) };
+      if (this.writers.size >= MOST_WRITERS) this.writers.clear();
+      this.writers.set(hash, writer);
+    }
+    const { prefix } = writer;
+    if (time === null) return prefix;
+    const text = this.timeAt(bytes, starts[time.run]! - time.before, time.length);
+    return prefix.time === text ? prefix : { ...prefix, time: text };
   }
 
   /** All ranks print in the same second: mostly the text of the line before. */
@@ -69,8 +102,8 @@ class Model {
     return this.timeText;
   }
 
-  /** Makes the records those of the line walked. */
-  take({ values, lengths, starts }: Walked, bytes: Buffer, start: number, constants: readonly number[]): void {
+  /** The records of the line walked, until the next call. */
+  take({ bytes, values, lengths, starts }: Walked): readonly LineRecord[] {
     const { parts, numbers } = this;
     for (let slot = 0; slot < numbers.length; slot += 1) {
       const number = parts.numbers[slot]!;
@@ -92,13 +125,14 @@ class Model {
         numbers[slot] = Number(bytes.toString('latin1', starts[number.run], starts[run]! + lengths[run * 2 + 1]!));
       else numbers[slot] = power < 0 ? mantissa / POWERS[-power]! : mantissa * POWERS[power]!;
     }
-    for (const { target, set, slot, make, start: from, end } of parts.setters)
-      if (slot >= 0) set(target, make(numbers[slot]!));
-      else target.timeText = bytes.toString('latin1', start + from, start + end);
-    if (constants === this.constants) return;
-    this.constants = constants;
-    for (let at = 0; at < constants.length; at += 1)
-      parts.constants[at]!.set(parts.constants[at]!.target, constants[at]!);
+    for (const { target, set, slot, make } of parts.setters) set(target, make(numbers[slot]!));
+    for (const { target, set, run, values: byWidth } of parts.widthSetters)
+      set(target, byWidth[lengths[run * 2 + 1]!]!);
+    for (const { target, run, before, length } of parts.texts) {
+      const start = starts[run]! - before;
+      target.timeText = bytes.toString('latin1', start, start + length);
+    }
+    return parts.records;
   }
 }
 
@@ -109,37 +143,6 @@ function withoutBlanks(text: string): string {
   return text.slice(0, end);
 }
 
-export class LineTemplate {
-  /** Another one of the same shape, whose texts have other digits, or of a shape with the same hash. */
-  sibling: LineTemplate | null = null;
-  readonly model: Model;
-  private readonly constants: readonly number[];
-  private readonly lengths: Uint8Array;
-  private readonly fixedValues: readonly number[];
-
-  constructor(model: Model, constants: readonly number[], { lengths, values }: Walked, runs: number) {
-    this.model = model;
-    this.constants = constants;
-    this.lengths = lengths.slice(0, runs * 2);
-    this.fixedValues = model.parts.fixed.map((run) => values[run]!);
-  }
-
-  /** Whether the line walked, of the same form, has this shape. */
-  matches({ lengths, values }: Walked): boolean {
-    const expected = this.lengths;
-    for (let at = 0; at < expected.length; at += 1) if (expected[at] !== lengths[at]) return false;
-    const { fixed } = this.model.parts;
-    for (let at = 0; at < fixed.length; at += 1) if (values[fixed[at]!] !== this.fixedValues[at]) return false;
-    return true;
-  }
-
-  /** The records of the line walked, until the next call. */
-  take(walked: Walked, bytes: Buffer, start: number): readonly LineRecord[] {
-    this.model.take(walked, bytes, start, this.constants);
-    return this.model.parts.records;
-  }
-}
-
 class LineForm {
   /** Another one with the same hash. */
   sibling: LineForm | null = null;
@@ -147,38 +150,35 @@ class LineForm {
   readonly next: [LineForm | null, LineForm | null] = [null, null];
   readonly runs: number;
   /** The bytes before, between and behind the runs, and where each piece ends. */
-  private readonly pieces: Uint8Array;
+  private readonly pieces: DataView;
   private readonly ends: Int32Array;
-  private readonly shapes = new Map<number, LineTemplate>();
-  private last: LineTemplate | null = null;
-  /** What other shapes are derived from. */
-  private readonly models: Model[] = [];
+  /** The one used last is the first. */
+  private readonly templates: LineTemplate[] = [];
   private failures = 0;
+  /** Lines without a template since one was made. */
+  private missed = 0;
 
   constructor(bytes: Buffer) {
     // One character for each byte.
     const texts = bytes.toString('latin1').split(/\d+/);
     const pieces = texts.map((text, i) => (i + 1 < texts.length ? withoutBlanks(text) : text));
     this.runs = pieces.length - 1;
-    this.pieces = Buffer.from(pieces.join(''), 'latin1');
+    this.pieces = viewOf(Buffer.from(pieces.join(''), 'latin1'));
     let end = 0;
     this.ends = Int32Array.from(pieces, ({ length }) => (end += length));
   }
 
   /** Whether the line at `start` has this form and ends before `limit`; then `walked` is filled. */
-  walk(bytes: Uint8Array, start: number, limit: number, walked: Walked): boolean {
+  walk(start: number, limit: number, walked: Walked): boolean {
     const { pieces, ends, runs } = this;
-    const { values, lengths, starts } = walked;
+    const { bytes, values, lengths, starts, view } = walked;
     let at = start;
     let piece = 0;
-    let hash = 0;
     for (let run = 0; ; run += 1) {
       const pieceEnd = ends[run]!;
-      while (piece < pieceEnd) {
-        if (bytes[at] !== pieces[piece]) return false;
-        at += 1;
-        piece += 1;
-      }
+      if (at + pieceEnd - piece > limit) return false;
+      for (; piece + 4 <= pieceEnd; at += 4, piece += 4) if (view.getInt32(at) !== pieces.getInt32(piece)) return false;
+      for (; piece < pieceEnd; at += 1, piece += 1) if (view.getUint8(at) !== pieces.getUint8(piece)) return false;
       if (run === runs) break;
       const blanks = at;
       while (bytes[at] === BLANK) at += 1;
@@ -193,82 +193,54 @@ class LineForm {
       starts[run] = digits;
       lengths[run * 2] = digits - blanks;
       lengths[run * 2 + 1] = at - digits;
-      hash = Math.imul(hash ^ ((digits - blanks) << 5) ^ (at - digits), 0x01000193);
     }
     if (at >= limit || bytes[at] !== LF) return false;
-    walked.hash = hash;
     walked.end = at;
     return true;
   }
 
   /** The template of the line walked. */
   template(walked: Walked): LineTemplate | null {
-    if (this.last?.matches(walked) === true) return this.last;
-    for (let known = this.shapes.get(walked.hash) ?? null; known !== null; known = known.sibling)
-      if (known.matches(walked)) {
-        this.last = known;
-        return known;
-      }
+    const { templates } = this;
+    for (let at = 0; at < templates.length; at += 1) {
+      const known = templates[at]!;
+      if (!known.matches(walked)) continue;
+      if (at > 0) [templates[0], templates[at]] = [known, templates[0]!];
+      return known;
+    }
     return null;
   }
 
-  /** Whether other shapes of this form are known, and whether all that were tried could not be learned. */
-  get isKnown(): boolean {
-    return this.models.length > 0;
-  }
-  get isHopeless(): boolean {
-    return this.failures >= MOST_FAILURES && !this.isKnown;
+  /** Whether it is time to learn a line; asked for each that no template reads. */
+  get isDue(): boolean {
+    this.missed += 1;
+    return this.missed >= LEAST_SEEN && this.failures < MOST_FAILURES && this.templates.length < MOST_OF_FORM;
   }
 
-  /** Makes a template of the line walked; false if that is not possible. */
-  learn(line: LearnedLine, walked: Walked): boolean {
-    let template: LineTemplate | null = null;
-    for (const model of this.models) {
-      const constants = deriveTemplate(line, model.parts);
-      if (constants === null) continue;
-      template = new LineTemplate(model, constants, walked, this.runs);
-      break;
-    }
-    if (template === null) {
-      const parts = makeTemplate(line);
-      if (parts === null) {
-        this.failures += 1;
-        return false;
-      }
-      const model = new Model(parts);
-      if (this.models.length < MOST_MODELS) this.models.push(model);
-      template = new LineTemplate(model, parts.constantValues, walked, this.runs);
-    }
-    template.sibling = this.shapes.get(walked.hash) ?? null;
-    this.shapes.set(walked.hash, template);
-    this.last = template;
-    return true;
-  }
-
-  /** Templates whose shapes have this hash. */
-  siblings(hash: number): number {
-    let count = 0;
-    for (let known = this.shapes.get(hash) ?? null; known !== null; known = known.sibling) count += 1;
-    return count;
+  /** Makes a template of the line walked. */
+  learn(line: LearnedLine | null, walked: Walked): void {
+    this.missed = 0;
+    const parts = line === null ? null : makeTemplate(line);
+    if (parts === null) this.failures += 1;
+    else this.templates.unshift(new LineTemplate(parts, walked));
   }
 }
 
 /** Lines longer than this are read as before. */
 const MOST_BYTES = 8192;
-/** A shape is learned when it is seen this often; what cannot be learned is not tried again. */
-const LEAST_SEEN = 3;
-const DONE = 255;
+/**
+ * A form is known when it is seen this often, and learned after so many lines: it takes as long as reading hundreds.
+ */
+const LEAST_FORM = 3;
+const LEAST_SEEN = 48;
 const SLOTS = 65_536;
-const MOST_TEMPLATES = 65_536;
 const MOST_FORMS = 1024;
-/** Shapes of one form that are learned without another one, and that are tried in vain. */
-const MOST_MODELS = 8;
-const MOST_FAILURES = 2;
-/** Templates of one shape. */
-const MOST_SIBLINGS = 8;
+/** Templates of one form, and lines that are learned in vain. */
+const MOST_OF_FORM = 16;
+const MOST_FAILURES = 4;
 /** While fewer lines were read by each template, no more are learned. */
-const LEAST_USES = 4;
-const FIRST_TEMPLATES = 512;
+const LEAST_USES = 512;
+const FIRST_TEMPLATES = 16;
 
 /** Bytes as they are in the hash of a form: those of runs are left out. */
 const IN_FORM = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -277,7 +249,7 @@ const IN_FORM = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 /** The templates of one log. */
 export class LineTemplates {
-  private readonly walked = new Walked();
+  private readonly walked: Walked;
   private form: LineForm | null = null;
   private readonly forms = new Map<number, LineForm>();
   private formCount = 0;
@@ -285,31 +257,36 @@ export class LineTemplates {
   private made = 0;
   private uses = 0;
 
+  /** @param bytes where all lines are when they are read */
+  constructor(bytes: Buffer) {
+    this.walked = new Walked(bytes);
+  }
+
   /** Where the line found last ends: its line feed. */
   get end(): number {
     return this.walked.end;
   }
 
   /** The template of the line that begins at `start`, of which all must be before `limit`. */
-  find(bytes: Buffer, start: number, limit: number): LineTemplate | null {
-    const form = this.formOf(bytes, start, limit);
+  find(start: number, limit: number): LineTemplate | null {
+    const form = this.formOf(start, limit);
     const template = form?.template(this.walked) ?? null;
     if (template !== null) this.uses += 1;
     return template;
   }
 
-  private formOf(bytes: Buffer, start: number, limit: number): LineForm | null {
+  private formOf(start: number, limit: number): LineForm | null {
     const { form: before, walked } = this;
     if (before !== null) {
       for (const guess of before.next) {
-        if (guess === null || !guess.walk(bytes, start, limit, walked)) continue;
+        if (guess === null || !guess.walk(start, limit, walked)) continue;
         this.form = guess;
         return guess;
       }
     }
-    const hash = formHash(bytes, start, Math.min(limit, start + MOST_BYTES));
+    const hash = formHash(walked.bytes, start, Math.min(limit, start + MOST_BYTES));
     for (let known = this.forms.get(hash) ?? null; known !== null; known = known.sibling)
-      if (known.walk(bytes, start, limit, walked)) {
+      if (known.walk(start, limit, walked)) {
         if (before !== null) before.next[before.next[0] === null ? 0 : 1] = known;
         this.form = known;
         return known;
@@ -318,51 +295,40 @@ export class LineTemplates {
   }
 
   /** The prefix of the line found last, and its records until the next call. */
-  prefix(template: LineTemplate, bytes: Buffer, start: number, strip: () => LinePrefix): LinePrefix {
-    return template.model.prefix(this.walked, bytes, start, strip);
+  prefix(template: LineTemplate, strip: () => LinePrefix): LinePrefix {
+    return template.prefix(this.walked, strip);
   }
-  take(template: LineTemplate, bytes: Buffer, start: number): readonly LineRecord[] {
-    return template.take(this.walked, bytes, start);
+  take(template: LineTemplate): readonly LineRecord[] {
+    return template.take(this.walked);
   }
 
   /**
-   * A line was read without a template, `[start, end)` without its line feed. Makes one if lines of its shape are
+   * A line was read without a template, `[start, end)` without its line feed. Makes one if lines of its form are
    * frequent.
    */
-  learn(bytes: Buffer, start: number, end: number, line: () => LearnedLine | null): void {
-    if (end - start >= MOST_BYTES || bytes[end] !== LF) return;
+  learn(start: number, end: number, line: () => LearnedLine | null): void {
     const { seen, walked } = this;
+    const { bytes } = walked;
+    if (end - start >= MOST_BYTES || bytes[end] !== LF) return;
     const hash = formHash(bytes, start, end);
     let form = this.forms.get(hash) ?? null;
-    while (form !== null && !form.walk(bytes, start, end + 1, walked)) form = form.sibling;
+    while (form !== null && !form.walk(start, end + 1, walked)) form = form.sibling;
     if (form === null) {
-      if (this.formCount >= MOST_FORMS) return;
-      if (this.isFirst(hash)) return;
+      const slot = (hash ^ (hash >>> 16)) & (SLOTS - 1);
+      seen[slot]! += 1;
+      if (seen[slot]! < LEAST_FORM || this.formCount >= MOST_FORMS) return;
+      seen[slot] = 0;
       form = new LineForm(bytes.subarray(start, end));
-      if (form.runs > MOST_RUNS || !form.walk(bytes, start, end + 1, walked)) return;
+      if (form.runs > MOST_RUNS || !form.walk(start, end + 1, walked)) return;
       form.sibling = this.forms.get(hash) ?? null;
       this.forms.set(hash, form);
       this.formCount += 1;
     }
-    const shape = hash ^ walked.hash;
-    if (form.isHopeless || this.isFirst(shape, form.isKnown ? 1 : LEAST_SEEN)) return;
-    const isWorthIt = this.made < FIRST_TEMPLATES || this.uses >= this.made * LEAST_USES;
-    if (!isWorthIt || this.made >= MOST_TEMPLATES) return;
+    if (!form.isDue || (this.made >= FIRST_TEMPLATES && this.uses < this.made * LEAST_USES)) return;
     this.made += 1;
-    const learned = form.siblings(walked.hash) < MOST_SIBLINGS ? line() : null;
-    if (learned === null || !form.learn(learned, walked)) seen[slotOf(shape)] = DONE;
-  }
-
-  /** Counts lines of a hash: whether it is too early, or in vain, to learn it. */
-  private isFirst(hash: number, least = LEAST_SEEN): boolean {
-    const slot = slotOf(hash);
-    const count = this.seen[slot]!;
-    if (count < least) this.seen[slot] = count + 1;
-    return count < least || count === DONE;
+    form.learn(line(), walked);
   }
 }
-
-const slotOf = (hash: number): number => (hash ^ (hash >>> 16)) & (SLOTS - 1);
 
 /** Of the bytes up to the line feed that are neither digits nor blanks. */
 function formHash(bytes: Uint8Array, start: number, stop: number): number {
@@ -370,7 +336,7 @@ function formHash(bytes: Uint8Array, start: number, stop: number): number {
   for (let at = start; at < stop; at += 1) {
     const byte = IN_FORM[bytes[at]!]!;
     if (byte === LF) break;
-    if (byte !== 0) hash = Math.imul(hash ^ byte, 0x01000193);
+    if (byte !== 0) hash = Math.imul(hash ^ byte, PRIME);
   }
   return hash;
 }

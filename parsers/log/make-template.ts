@@ -1,27 +1,32 @@
 /**
- * What all lines of one shape have in common, whatever their digits are.
+ * What all lines of one form have in common, whatever their digits are, and how many.
  *
  * What makes this exact: no pattern that was asked distinguishes one digit from another ({@link isDigitBlind}), so that
- * all lines of a shape match alike; and the formats that found records declare by which functions of one number each
- * they make them ({@link LineFormat.byShape}). Which number and function a field is shows on lines with other digits,
- * chosen so that no two numbers are the same in all of them. Where anything remains undecided, no template is made.
+ * all lines with the same widths match alike; and the formats that found records declare by which functions of one
+ * number each they make them, and what widths may decide ({@link LineFormat.byShape}). Which number and function a
+ * field is shows on lines with other digits, chosen so that no two numbers are the same in all of them. Which widths
+ * are read alike shows on lines with every width of one run, and with the least, the most, equal and random widths of
+ * all.
+ * Where anything remains undecided, no template is made, or one of fewer widths.
  */
-import type { IterationFinding, LogFinding } from '../../src/model/log-rows.js';
-import type { LineFormat, LogFormat, NumberFunction } from './formats/contract.js';
-import { isDigitBlind } from './formats/digit-blind.js';
+import type { LogFormat, NumberFunction } from './formats/contract.js';
+import { isDigitBlind, withAnyWidth } from './formats/digit-blind.js';
 import type { PrefixRule } from './prefix-rules.js';
 import { type LinePrefix, stripPrefix } from './strip-prefix.js';
+import type { Leaf, LineRecord, PrintedNumber, PrintedText, Span, Target, TemplateParts } from './template-parts.js';
 import {
+  digitsIn,
   type FoundSetter,
-  type Leaf,
-  type LineRecord,
-  lastRunOf,
-  type PrintedNumber,
-  type Setter,
-  type Span,
-  type Target,
-  type TemplateParts,
-} from './template-parts.js';
+  type FoundText,
+  type LearnedLine,
+  leavesOf,
+  REFUSED,
+  type Run,
+  readRecords,
+  runsIn,
+  setterFor,
+} from './template-reading.js';
+import { widthsOf } from './template-widths.js';
 
 /** Any such number is exact. */
 const MOST_EXACT_DIGITS = 15;
@@ -31,28 +36,6 @@ const ROWS: ReadonlySet<string> = new Set(['iteration', 'memory', 'value', 'gaug
 const KEEP: NumberFunction = (value) => value;
 const NEGATE: NumberFunction = (value) => -value;
 
-type Other = NonNullable<IterationFinding['others']>[number];
-
-/** How each number of a finding is set: one place of code for each, for a store by a computed name is slow. */
-const SETTERS: Readonly<Record<string, (target: Target, value: number) => void>> = {
-  bytes: (target, value) => (target.bytes = value),
-  value: (target, value) => (target.value = value),
-  precisionBytes: (target, value) => (target.precisionBytes = value),
-  iteration: (target, value) => (target.iteration = value),
-  rank: (target, value) => (target.rank = value),
-  device: (target, value) => (target.device = value),
-  target: (target, value) => (target.target = value),
-  stepMs: (target, value) => (target.stepMs = value),
-  consumedSamples: (target, value) => (target.consumedSamples = value),
-  globalBatchSize: (target, value) => (target.globalBatchSize = value),
-  tflopsPerGpu: (target, value) => (target.tflopsPerGpu = value),
-  learningRate: (target, value) => (target.learningRate = value),
-  loss: (target, value) => (target.loss = value),
-  lossScale: (target, value) => (target.lossScale = value),
-  gradNorm: (target, value) => (target.gradNorm = value),
-  skippedIterations: (target, value) => (target.skippedIterations = value),
-  nanIterations: (target, value) => (target.nanIterations = value),
-};
 /** All findings of one kind have the same fields in the same order, so that a store is one instruction. */
 const EVERY_FIELD: Readonly<Record<string, object>> = {
   memory: {
@@ -68,79 +51,6 @@ const EVERY_FIELD: Readonly<Record<string, object>> = {
 };
 function nothing(...names: string[]): object {
   return Object.fromEntries(names.map((name) => [name, undefined]));
-}
-
-/** Digits of the text, and which they are. */
-interface Run extends Span {
-  readonly at: number;
-}
-const digitsIn = (runs: readonly Span[]): number => runs.reduce((sum, { start, end }) => sum + end - start, 0);
-
-/** Reads the records of a line as the format reader does; null where they are none of one line, or a line was cut. */
-function readRecords(formats: readonly LogFormat[], text: string): LineRecord[] | null {
-  const records: LineRecord[] = [];
-  const readAll = (format: LineFormat): boolean => {
-    const { pattern } = format;
-    let end = 0;
-    pattern.lastIndex = 0;
-    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-      end = pattern.lastIndex;
-      const findings: LogFinding[] = [];
-      format.read(match.groups ?? {}, (finding) => findings.push(finding));
-      records.push({ format, findings });
-      if (match[0] === '') pattern.lastIndex += 1;
-    }
-    return end > 0;
-  };
-  let isRead = false;
-  let fallback: LineFormat | null = null;
-  for (const format of formats) {
-    if (format.form === 'block') {
-      if (format.opens.test(text)) return null;
-    } else if (format.isFallback === true) fallback = format;
-    else if (format.cutAtEnd?.(text) === true) return null;
-    else isRead = readAll(format) || isRead;
-  }
-  if (fallback !== null && !isRead) readAll(fallback);
-  return records;
-}
-
-const setterFor = ({ key, other }: Leaf): Setter['set'] | undefined =>
-  other < 0 ? SETTERS[key] : key === 'others' ? SETTERS['value'] : undefined;
-interface Leaves {
-  readonly values: readonly unknown[];
-  /** What must be equal for the values to be comparable. */
-  readonly structure: string;
-}
-
-/** All values of all findings; `leaves` gets where they are. */
-function leavesOf(records: readonly LineRecord[] | null, leaves?: Leaf[]): Leaves {
-  const values: unknown[] = [];
-  let structure = '';
-  let finding = 0;
-  for (const { format, findings } of records ?? []) {
-    structure += `${format.id}\n`;
-    for (const row of findings) {
-      for (const key in row) {
-        const value = (row as unknown as Record<string, unknown>)[key];
-        if (key === 'others' && value !== undefined) {
-          const fields = value as readonly Other[];
-          structure += `${fields.length}\n`;
-          fields.forEach(({ name, value: number, text }, other) => {
-            // The text of a number is nowhere used.
-            values.push(number, name, number === null ? text : undefined);
-            leaves?.push({ finding, key, other }, { finding, key: 'name', other }, { finding, key: 'text', other });
-          });
-        } else {
-          structure += `${key}\n`;
-          values.push(value);
-          leaves?.push({ finding, key, other: -1 });
-        }
-      }
-      finding += 1;
-    }
-  }
-  return { values, structure: records === null ? '-' : structure };
 }
 
 /** Digits that make every run differ from every other one in one of two lines, small numbers, and zeros. */
@@ -164,59 +74,15 @@ function withDigits(text: string, runs: readonly Run[], change: (digit: number, 
   return changed + text.slice(from);
 }
 
-/** What a line must not contain: its meaning would depend on digits, or it is not all there. */
-const REFUSED = /\ufffd|\[[\d;]{0,20}m|#\d|\d\d\/\d\d \d\d:\d\d:\d\d \[|[eE][+-]?\d{3}|\d{23}|(?<![.\d])\d{16}/;
-
 /** Whether the pattern of this format matches all lines of one shape alike. */
 export const mayHaveTemplate = (format: LogFormat): boolean =>
   isDigitBlind(format.form === 'block' ? format.opens : format.pattern);
 
-export interface LearnedLine {
-  /** The decoded bytes, prefix and all, without the line's end. */
-  readonly text: string;
-  readonly label: PrefixRule | null;
-  /** Those whose literals occur in it, in the order of the reader; all {@link mayHaveTemplate}. */
-  readonly formats: readonly LogFormat[];
-}
-
-const shapeOf = (prefix: string): string => prefix.replaceAll(/\d/g, '0');
-
-const runsIn = (text: string): Run[] =>
-  [...text.matchAll(/\d+/g)].map(({ index, 0: { length } }, at) => ({ at, start: index, end: index + length }));
-
-/**
- * The constants of a line of the same form as another one: by {@link LineFormat.byShape} a field is the same
- * function of the same number then, which this line confirms. Null where it does not, or where its prefix has another
- * shape.
- */
-export function deriveTemplate(
-  { text, label, formats }: LearnedLine,
-  { learned, numbers, constantValues }: TemplateParts,
-): readonly number[] | null {
-  if (REFUSED.test(text) || formats.some((format, at) => format !== learned.formats[at])) return null;
-  const { end } = stripPrefix(text, label);
-  const records = shapeOf(text.slice(0, end)) === learned.prefixShape ? readRecords(formats, text.slice(end)) : null;
-  const { values, structure } = leavesOf(records);
-  if (records === null || structure !== learned.structure) return null;
-  const runs = runsIn(text);
-  const printed = numbers.map((number) => Number(text.slice(runs[number.run]!.start, runs[lastRunOf(number)]!.end)));
-  const isSet = new Set<number>(learned.constants);
-  for (const { at, slot, make } of learned.setters) {
-    if (slot < 0 || !Object.is(make(printed[slot]!), values[at])) return null;
-    isSet.add(at);
-  }
-  if (values.some((value, at) => !isSet.has(at) && !Object.is(value, learned.values[at]))) return null;
-  const constants = learned.constants.map((at) => values[at]);
-  if (constants.some((value) => typeof value !== 'number')) return null;
-  // The very same list: it need not be set again.
-  return constants.every((value, at) => Object.is(value, constantValues[at]))
-    ? constantValues
-    : (constants as number[]);
-}
-
-/** What a template of the line's shape consists of; null if not all of it follows from the shape. */
-export function makeTemplate({ text, label, formats }: LearnedLine): TemplateParts | null {
-  if (REFUSED.test(text)) return null;
+/** What a template of the line consists of; null if not all of it follows from its form and widths. */
+export function makeTemplate(line: LearnedLine): TemplateParts | null {
+  const { text, label, formatsOf } = line;
+  const formats = REFUSED.test(text) ? null : formatsOf(text);
+  if (formats === null) return null;
   const runs = runsIn(text);
   const prefix = stripPrefix(text, label);
   const prefixRuns = runs.filter(({ start }) => start < prefix.end);
@@ -226,24 +92,24 @@ export function makeTemplate({ text, label, formats }: LearnedLine): TemplatePar
       label,
     );
   // The time of the prefix: where it is unmistakable.
-  let time: Span | null = null;
+  let timeSpan: Span | null = null;
   if (prefix.time !== null) {
     const probe = withDigits(text, runs, (digit, place, run) => PROBES[0]!(digit, place, run, 0));
     const printed = stripPrefix(probe, label).time ?? '';
     const start = probe.indexOf(printed);
     if (printed === '' || start !== probe.lastIndexOf(printed) || start + printed.length > prefix.end) return null;
-    time = { start, end: start + printed.length };
-    if (text.slice(time.start, time.end) !== prefix.time) return null;
+    timeSpan = { start, end: start + printed.length };
+    if (text.slice(timeSpan.start, timeSpan.end) !== prefix.time) return null;
   }
+  const isInside = (run: Run, span: Span): boolean => run.start >= span.start && run.end <= span.end;
   const { time: _, ...writer } = prefix;
   const writerRuns = prefixRuns.filter((run, at) => {
-    if (time !== null && run.start >= time.start && run.end <= time.end) return false;
+    if (timeSpan !== null && isInside(run, timeSpan)) return false;
     const { time: __, ...changed } = prefixOf((digit, index) => (index === at ? CHANGED(digit) : digit));
     return (Object.keys(writer) as (keyof typeof writer)[]).some((key) => writer[key] !== changed[key]);
   });
-  if (digitsIn(writerRuns) > MOST_EXACT_DIGITS) return null;
 
-  const read = (line: string) => readRecords(formats, line.slice(prefix.end));
+  const read = (other: string) => readRecords(formats, other.slice(prefix.end));
   const records = read(text);
   if (records === null) return null;
   const functions = new Set<NumberFunction>([KEEP, NEGATE]);
@@ -253,8 +119,28 @@ export function makeTemplate({ text, label, formats }: LearnedLine): TemplatePar
   }
   const bodyRuns = runs.filter(({ start }) => start >= prefix.end);
   const fields = setLeaves(text, bodyRuns, records, read, [...functions]);
-  if (fields === null || fields.fixed.some((run) => digitsIn([run]) > MOST_EXACT_DIGITS)) return null;
-  const { fixed, numbers, base, leaves, setters } = fields;
+  if (fields === null) return null;
+  const { numbers, base, leaves, setters } = fields;
+  const printedAt = (span: Span): PrintedText | null => {
+    const run = runs.find((one) => isInside(one, span));
+    const printed = text.slice(span.start, span.end);
+    if (run === undefined || Buffer.byteLength(printed) !== printed.length) return null;
+    return { run: run.at, before: run.start - span.start, length: printed.length };
+  };
+  const time = timeSpan === null ? null : printedAt(timeSpan);
+  const texts = fields.texts
+    .flatMap((one) => printedAt(one.span) ?? [])
+    .map((at, i) => ({ ...fields.texts[i]!, ...at }));
+  if ((time === null && timeSpan !== null) || texts.length < fields.texts.length) return null;
+  const spans = [...fields.texts.map(({ span }) => span), ...(timeSpan === null ? [] : [timeSpan])];
+  const fixed = new Set([...fields.fixed, ...runs.filter((run) => spans.some((span) => isInside(run, span)))]);
+  if ([...fields.fixed, ...writerRuns].some((run) => digitsIn([run]) > MOST_EXACT_DIGITS)) return null;
+
+  const widths = widthsOf(
+    { ...{ ...line, runs, formats, prefix, writerRuns, time, leaves, numbers, setters, texts, fixed }, ...base },
+    mayBeWider(text, prefix, label, formats),
+  );
+  if (widths === null) return null;
   const made = records.map(({ format, findings }) => ({
     format,
     findings: findings.map((finding) => ({ ...EVERY_FIELD[finding.row], ...finding })),
@@ -262,34 +148,43 @@ export function makeTemplate({ text, label, formats }: LearnedLine): TemplatePar
   const targets = made.flatMap(({ findings }) => findings) as unknown as Target[];
   const targetOf = ({ finding, other }: Leaf): Target =>
     other < 0 ? targets[finding]! : (targets[finding]!.others![other] as unknown as Target);
-  const isSet = new Set(setters.map(({ at }) => at));
-  const constants = leaves.flatMap((leaf, at) => {
-    const set = setterFor(leaf);
-    return set === undefined || isSet.has(at) || typeof base.values[at] !== 'number' ? [] : [{ leaf, at, set }];
-  });
-  const bytesBefore = (at: number): number => Buffer.byteLength(text.slice(0, at));
-  const inBytes = ({ start, end }: Span): Span => ({ start: bytesBefore(start), end: bytesBefore(end) });
   return {
     records: made,
-    learned: {
-      formats,
-      prefixShape: shapeOf(text.slice(0, prefix.end)),
-      structure: base.structure,
-      setters,
-      values: base.values,
-      constants: constants.map(({ at }) => at),
-    },
     numbers,
-    setters: setters.map(({ leaf, set, slot, make, span }) => {
-      const { start, end } = inBytes(span);
-      return { target: targetOf(leaf), set, slot, make, start, end };
-    }),
-    constants: constants.map(({ leaf, set }) => ({ target: targetOf(leaf), set })),
-    constantValues: constants.map(({ at }) => base.values[at] as number),
-    fixed: fixed.map(({ at }) => at),
+    setters: setters.map(({ leaf, set, slot, make }) => ({ target: targetOf(leaf), set, slot, make })),
+    widthSetters: widths.tables.map(({ leaf, run, values }) => ({
+      ...{ target: targetOf(leaf), set: setterFor(leaf)!, run, values },
+    })),
+    texts: texts.map(({ leaf, run, before, length }) => ({ target: targetOf(leaf), run, before, length })),
+    least: Uint8Array.from(widths.least),
+    most: Uint8Array.from(widths.most),
+    fixed: fields.fixed.map(({ at }) => at),
     writerRuns: writerRuns.map(({ at }) => at),
-    time: time === null ? null : inBytes(time),
+    time,
   };
+}
+
+/**
+ * Whether patterns find the same in a line where they take any number of digits: else it differs from what one of them
+ * finds in how many digits several numbers have, which no line with one other width would show.
+ */
+function mayBeWider(
+  text: string,
+  prefix: LinePrefix,
+  label: PrefixRule | null,
+  formats: readonly LogFormat[],
+): boolean {
+  const wide = stripPrefix(text, label, true);
+  if ((Object.keys(prefix) as (keyof LinePrefix)[]).some((key) => prefix[key] !== wide[key])) return false;
+  const body = text.slice(prefix.end);
+  const matchesOf = (pattern: RegExp): string =>
+    pattern.global
+      ? JSON.stringify([...body.matchAll(pattern)].map((match) => [match.index, ...match]))
+      : String(pattern.test(body));
+  return formats.every((format) => {
+    const pattern = format.form === 'block' ? format.opens : format.pattern;
+    return matchesOf(pattern) === matchesOf(withAnyWidth(pattern));
+  });
 }
 
 /**
@@ -314,20 +209,19 @@ function setLeaves(
     const all = [base, ...lines.map((line) => leavesOf(read(line)))];
     const candidates = new Candidates([text, ...lines], free);
     const setters: FoundSetter[] = [];
+    const texts: FoundText[] = [];
     const isOpen = (leaf: Leaf, at: number): boolean => {
       const value = base.values[at];
       if (all.every(({ values }) => Object.is(values[at], value))) return false;
-      const setter = candidates.setter(
-        leaf,
-        all.map(({ values }) => values[at]),
-        functions,
-      );
-      if (setter === null) return true;
-      setters.push({ ...setter, at });
-      return false;
+      const printed = all.map(({ values }) => values[at]);
+      const span = leaf.key === 'timeText' ? candidates.text(printed) : null;
+      const setter = leaf.key === 'timeText' ? null : candidates.setter(leaf, printed, functions);
+      if (span !== null) texts.push({ at, leaf, span });
+      if (setter !== null) setters.push({ at, leaf, ...setter });
+      return span === null && setter === null;
     };
     if (all.every(({ structure }) => structure === base.structure) && !leaves.some(isOpen))
-      return { setters, numbers: candidates.used, fixed: [...fixed], base, leaves };
+      return { setters, texts, numbers: candidates.used, fixed: [...fixed], base, leaves };
     if (round > 0) break;
     // Digits that any text of the findings, or their structure, depends on.
     for (const run of free) {
@@ -361,9 +255,12 @@ class Candidates {
   }
 
   /** By which function of which number the values of a leaf follow in all lines. */
-  setter(leaf: Leaf, values: readonly unknown[], functions: readonly NumberFunction[]): Omit<FoundSetter, 'at'> | null {
+  setter(
+    leaf: Leaf,
+    values: readonly unknown[],
+    functions: readonly NumberFunction[],
+  ): Omit<FoundSetter, 'at' | 'leaf'> | null {
     const { numbers, used } = this;
-    if (leaf.key === 'timeText') return this.textSetter(leaf, values);
     const set = setterFor(leaf);
     if (set === undefined || values.some((value) => typeof value !== 'number')) return null;
     for (let step = 0; step < numbers.length; step += 1) {
@@ -377,20 +274,18 @@ class Candidates {
       this.last = index;
       let slot = used.indexOf(number);
       if (slot < 0) slot = used.push(number) - 1;
-      return { leaf, set, slot, make, span: { start: number.start, end: number.end } };
+      return { set, slot, make };
     }
     return null;
   }
 
   /** A text that is somewhere in the line, and only there. */
-  private textSetter(leaf: Leaf, values: readonly unknown[]): Omit<FoundSetter, 'at'> | null {
+  text(values: readonly unknown[]): Span | null {
     const printed = String(values[1]);
     const start = this.lines[1]!.indexOf(printed);
     const span = { start, end: start + printed.length };
     const isThere = start >= 0 && this.lines.every((line, at) => line.slice(span.start, span.end) === values[at]);
-    return isThere && start === this.lines[1]!.lastIndexOf(printed)
-      ? { leaf, set: () => {}, slot: -1, make: KEEP, span }
-      : null;
+    return isThere && start === this.lines[1]!.lastIndexOf(printed) ? span : null;
   }
 }
 

@@ -47,7 +47,7 @@ export interface NamedProcess {
 }
 
 /** Whether a line may name a process outside its prefix. */
-export const mayName = (text: string): boolean => /process|DataLoader|\(pid: |\bray::/.test(text);
+export const mayName = (text: string): boolean => /process|DataLoader|\(pid:|\bray::/.test(text);
 
 /**
  * Which process a log names by its number: in a prefix (Ray's `(Actor pid=1, ip=…)`, vLLM's `(Worker_TP0 pid=1)`,

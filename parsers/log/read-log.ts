@@ -87,7 +87,7 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
 export interface LogVocabulary {
   readonly literals: readonly Literal[];
   readonly scanner: LiteralScanner;
-  /** Where one of the literals with digits is, or would be if digits were others. */
+  /** Where one of the literals with digits is, or would be if numbers were others. */
   readonly withDigits: RegExp;
   /** Whether lines are read by templates: the same rows, faster. */
   readonly hasTemplates: boolean;
@@ -97,7 +97,7 @@ export function logVocabulary(formats: readonly LogFormat[], hasTemplates = true
   const literals = literalsOf(formats);
   const texts = literals.map(({ literal }) => literal);
   const withDigits = texts.filter((literal) => /\d/.test(literal));
-  const shapes = withDigits.map((literal) => literal.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/\d/g, '\\d'));
+  const shapes = withDigits.map((literal) => literal.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/ *\d+/g, ' *\\d+'));
   return {
     literals,
     scanner: new LiteralScanner(texts),
@@ -224,7 +224,7 @@ class LogReader {
     this.killed = [literals.length];
     this.scanner = scanner;
     this.withDigits = withDigits;
-    this.templates = hasTemplates && output.explain === undefined ? new LineTemplates() : null;
+    this.templates = hasTemplates && output.explain === undefined ? new LineTemplates(this.buffer) : null;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
       (row) => {
@@ -441,7 +441,7 @@ class LogReader {
     const offset = this.base + position;
     if (templates === null || offset === this.unknownAt) return false;
     if (offset !== this.freshAt && (position === 0 || buffer[position - 1] !== LF)) return false;
-    const template = templates.find(buffer, position, limit);
+    const template = templates.find(position, limit);
     if (template === null) {
       this.unknownAt = offset;
       return false;
@@ -450,7 +450,7 @@ class LogReader {
     const { line } = this;
     const nextOffset = this.base + next;
     const passed: PassedLine = { line, offset, nextOffset };
-    const prefix = templates.prefix(template, buffer, position, () => {
+    const prefix = templates.prefix(template, () => {
       const segment = this.segmentOf(passed);
       this.processes.see(segment);
       return segment.prefix;
@@ -459,7 +459,7 @@ class LogReader {
     this.tracebacks.pass();
     // Spreading takes longer than all else.
     const segment = { text: '', prefix, line, offset, nextOffset, mask: 0, deviceAssert: false, continues: false };
-    this.formats.feedRecords(segment, templates.take(template, buffer, position));
+    this.formats.feedRecords(segment, templates.take(template));
     this.line += this.tally.countLine(buffer, next, this.end);
     this.linePrefix = null;
     this.position = next;
@@ -478,14 +478,31 @@ class LogReader {
     return { ...line, text: text.slice(prefix.end), prefix, mask: 0, deviceAssert: false, continues: false };
   }
 
-  /** `[start, stop)` was read without a template; none of the literals in it, of these formats, is one of a failure. */
-  private learn(text: string, start: number, stop: number, formats: readonly LogFormat[]): void {
-    const { buffer } = this;
-    const end = buffer[stop] === CR ? stop + 1 : stop;
-    this.templates!.learn(buffer, start, end, () => {
+  /** `[start, stop)` was read without a template; none of the literals in it is one of a failure. */
+  private learn(text: string, start: number, stop: number): void {
+    const { buffer, label = null } = this;
+    this.templates!.learn(start, buffer[stop] === CR ? stop + 1 : stop, () => {
+      // The scanner is used for other texts now.
+      this.hit = -2;
+      this.scanned = -1;
       const isPlain = buffer.toString('utf8', start, stop) === text && !this.withDigits.test(text) && !mayName(text);
-      return isPlain ? { text, label: this.label ?? null, formats } : null;
+      return isPlain ? { text, label, formatsOf: (other) => this.formatsOf(other) } : null;
     });
+  }
+
+  /** The formats whose literals a text has; null where one of them is not learnt. */
+  private formatsOf(text: string): readonly LogFormat[] | null {
+    const bytes = Buffer.from(text);
+    const formats = new Set<LogFormat>();
+    const { found } = this.scanner;
+    for (let at = this.scanner.next(bytes, 0, bytes.length, bytes.length); at >= 0; ) {
+      for (const index of found) {
+        if (!this.literals[index]!.isLearnt) return null;
+        for (const format of this.literals[index]!.formats) formats.add(format);
+      }
+      at = this.scanner.next(bytes, at + 1, bytes.length, bytes.length);
+    }
+    return [...formats];
   }
 
   /** Reads one part: to the next line feed or carriage return, or {@link PART_BYTES}. */
@@ -550,7 +567,6 @@ class LogReader {
     this.position = next;
     this.floor = next;
     if (buffer[next - 1] === LF) this.freshAt = this.base + next;
-    if (formats !== NO_FORMATS && isLearnt && this.unknownAt === this.base + position)
-      this.learn(text, position, stop, formats);
+    if (formats !== NO_FORMATS && isLearnt && this.unknownAt === this.base + position) this.learn(text, position, stop);
   }
 }

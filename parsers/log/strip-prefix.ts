@@ -1,3 +1,4 @@
+import { withAnyWidth } from './formats/digit-blind.js';
 import { LINE_LABELS, PREFIX_RULES, type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 
 /** The prefix of a line. */
@@ -58,8 +59,10 @@ const toNumber = (text: string | undefined): number | null => (text === undefine
 /**
  * Strips the stacked prefixes of a line. A task number of srun is the global rank only where nothing else names the
  * process: under torchrun, srun starts one task per *node*.
+ *
+ * @param isWide whether numbers may have any number of digits
  */
-export function stripPrefix(text: string, label: PrefixRule | null = null): LinePrefix {
+export function stripPrefix(text: string, label: PrefixRule | null = null, isWide = false): LinePrefix {
   let end = 0;
   let key = '';
   let rank: number | null = null;
@@ -73,10 +76,11 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
   let time: string | null = null;
 
   const apply = (rule: (typeof PREFIX_RULES)[number]): boolean => {
-    rule.pattern.lastIndex = end;
-    const match = rule.pattern.exec(text);
+    const pattern = isWide ? withAnyWidth(rule.pattern) : rule.pattern;
+    pattern.lastIndex = end;
+    const match = pattern.exec(text);
     if (match === null || match[0] === '') return false;
-    end = rule.pattern.lastIndex;
+    end = pattern.lastIndex;
     const groups: PrefixGroups = match.groups ?? {};
     if (rank === null && groups.rank !== undefined) {
       rank = Number(groups.rank);

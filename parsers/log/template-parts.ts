@@ -1,6 +1,6 @@
 /** What a template knows of a line: its numbers, and the fields of rows that they set. */
 import type { IterationFinding, LogFinding, MemoryFinding, ValueFinding } from '../../src/model/log-rows.js';
-import type { LineFormat, LogFormat, NumberFunction } from './formats/contract.js';
+import type { LineFormat, NumberFunction } from './formats/contract.js';
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 /** A finding whose numbers are set. */
@@ -14,7 +14,7 @@ export interface LineRecord {
   readonly findings: readonly LogFinding[];
 }
 
-/** Bytes of the line, `[start, end)`. */
+/** `[start, end)` of a line, in characters. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -32,50 +32,49 @@ export interface PrintedNumber {
 export const lastRunOf = ({ run, hasFraction, exponent }: PrintedNumber): number =>
   run + (hasFraction ? 1 : 0) + (exponent === 0 ? 0 : 1);
 
-/** A field that is a function of one number of the line, or a text of it. */
-export interface Setter extends Span {
+/** A text of the line, in bytes: it begins so far before the digits of a run. Its widths are fixed. */
+export interface PrintedText {
+  readonly run: number;
+  readonly before: number;
+  readonly length: number;
+}
+
+export type SetNumber = (target: Target, value: number) => void;
+
+/** A field that is a function of one number of the line. */
+export interface Setter {
   /** A finding, or one of its `others`. */
   readonly target: Target;
-  readonly set: (target: Target, value: number) => void;
-  /** Index of the number; of a text, -1. */
+  readonly set: SetNumber;
+  /** Index of the number. */
   readonly slot: number;
   readonly make: NumberFunction;
 }
 
-/** What is known of a shape, and of those that follow from it: they differ in nothing but some constants. */
+/** A number of a finding that depends on nothing but how many digits a run has. */
+export interface WidthSetter extends Pick<Setter, 'target' | 'set'> {
+  readonly run: number;
+  /** By that. */
+  readonly values: readonly number[];
+}
+
+/** What is known of the lines of one form that have these widths. */
 export interface TemplateParts {
   /** Of the line read last. */
   readonly records: readonly LineRecord[];
   readonly numbers: readonly PrintedNumber[];
   readonly setters: readonly Setter[];
-  /** Numbers of the rows that are the same for all digits, how they are set and what they are of this shape. */
-  readonly constants: readonly Pick<Setter, 'target' | 'set'>[];
-  readonly constantValues: readonly number[];
+  readonly widthSetters: readonly WidthSetter[];
+  /** Fields that are texts of the line. */
+  readonly texts: readonly (PrintedText & Pick<Setter, 'target'>)[];
+  /** Least and most blanks and digits of each run. */
+  readonly least: Uint8Array;
+  readonly most: Uint8Array;
   /** Runs whose digits are part of texts. */
   readonly fixed: readonly number[];
   /** Runs of the prefix that identify the writer, and the time in it. */
   readonly writerRuns: readonly number[];
-  readonly time: Span | null;
-  readonly learned: Learned;
-}
-
-export interface FoundSetter extends Pick<Setter, 'set' | 'slot' | 'make'> {
-  /** Which of all values, and where it is. */
-  readonly at: number;
-  readonly leaf: Leaf;
-  readonly span: Span;
-}
-
-/** What was found about a shape, of which that of other shapes of its form follows. */
-export interface Learned {
-  readonly formats: readonly LogFormat[];
-  readonly prefixShape: string;
-  readonly structure: string;
-  readonly setters: readonly FoundSetter[];
-  /** Of the line that was learned. */
-  readonly values: readonly unknown[];
-  /** Which of the values are {@link TemplateParts.constants}. */
-  readonly constants: readonly number[];
+  readonly time: PrintedText | null;
 }
 
 /** Where a value of a finding is. */

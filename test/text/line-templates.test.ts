@@ -1,33 +1,34 @@
 /** Lines that are read by templates become the rows that they become without. */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { isDigitBlind } from '../../parsers/log/formats/digit-blind.js';
+import { isDigitBlind, withAnyWidth } from '../../parsers/log/formats/digit-blind.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { LineTemplates } from '../../parsers/log/line-template.js';
-import { logVocabulary, readLogBytes } from '../../parsers/log/read-log.js';
+import { type LogOutput, logVocabulary, readLog, readLogBytes } from '../../parsers/log/read-log.js';
 import { placedRow } from '../../src/model/log-rows.js';
+import { bytesSource } from '../support/decode.js';
 import { samplesOf } from '../support/log-samples.js';
 
 const PLAIN = logVocabulary(LOG_FORMATS, false);
 const SEED = 48;
 
+function collect(rows: unknown[]): LogOutput {
+  return {
+    incident: (row) => rows.push(row),
+    note: (note) => rows.push(note),
+    attempt: (row) => rows.push(row),
+    logRow(finding, place) {
+      // The text of a number is nowhere used.
+      const fields =
+        finding.row === 'iteration' ? finding.others?.map((one) => ({ ...one, text: one.value ?? one.text })) : [];
+      rows.push({ ...placedRow(finding, place), others: fields });
+    },
+  };
+}
+
 function rowsOf(log: Buffer, vocabulary?: typeof PLAIN): unknown[] {
   const rows: unknown[] = [];
-  const tally = readLogBytes(
-    log,
-    {
-      incident: (row) => rows.push(row),
-      note: (note) => rows.push(note),
-      attempt: (row) => rows.push(row),
-      logRow(finding, place) {
-        // The text of a number is nowhere used.
-        const fields =
-          finding.row === 'iteration' ? finding.others?.map((one) => ({ ...one, text: one.value ?? one.text })) : [];
-        rows.push({ ...placedRow(finding, place), others: fields });
-      },
-    },
-    vocabulary,
-  );
+  const tally = readLogBytes(log, collect(rows), vocabulary);
   return [...rows, tally.rank, tally.rankOrigin];
 }
 
@@ -71,17 +72,21 @@ const SAMPLES = LOG_FORMATS.flatMap((format) =>
   samplesOf(format).flatMap(({ lines }) => lines.flatMap((text) => text.split('\n'))),
 ).filter((line) => line.length < 2000);
 
-/** A log of a few lines again and again, with other digits and some changes. */
+/** A log of a few lines again and again, with other digits, widths and some changes. */
 function logOf(seeds: readonly string[], random: readonly number[], lineEnd: string): Buffer {
   let at = 0;
   const next = (below: number): number => (random[at++ % random.length]! + at * 7919) % below;
-  const lines = Array.from({ length: 48 }, (_, index) => {
-    const line = seeds[index % seeds.length]!.replaceAll(/\d+/g, (digits) =>
-      next(12) === 0
-        ? String(next(5000))
-        : digits.replaceAll(/\d/g, (digit) => (next(3) === 0 ? digit : String(next(10)))),
-    );
-    if (next(10) > 0) return line;
+  const numberOf = (blanks: string, digits: string): string => {
+    const length = next(4) > 0 ? digits.length : 1 + next(next(6) > 0 ? 6 : 18);
+    const changed = Array.from({ length }, () => (next(6) === 0 ? 0 : next(10))).join('');
+    const padding = blanks.length + digits.length - length;
+    return (blanks.length < 2 || next(8) === 0 ? blanks : ' '.repeat(Math.max(0, padding))) + changed;
+  };
+  // A form is learned when it was read for a while.
+  const lines = Array.from({ length: 96 * seeds.length }, (_, index) => {
+    const seed = seeds[index % seeds.length]!;
+    const line = seed.replaceAll(/( *)(\d+)/g, (_all, blanks: string, digits: string) => numberOf(blanks, digits));
+    if (next(16) > 0) return line;
     const number = /\d+(?:\.\d+)?/.exec(line.slice(next(line.length + 1)))?.[0] ?? '';
     return CHANGES[next(CHANGES.length)]!(line, number, next(line.length + 1));
   });
@@ -104,12 +109,63 @@ describe('templates of lines', () => {
     const random = fc.array(fc.nat(1e6), { minLength: 8, maxLength: 64 });
     const line = fc.tuple(fc.constantFrom(...PREFIXES), fc.constantFrom(...SAMPLES)).map((parts) => parts.join(''));
     fc.assert(
-      fc.property(fc.array(line, { minLength: 1, maxLength: 3 }), random, fc.boolean(), (lines, numbers, isDos) =>
+      fc.property(fc.array(line, { minLength: 1, maxLength: 2 }), random, fc.boolean(), (lines, numbers, isDos) =>
         expectEqual(logOf(lines, numbers, isDos ? '\r\n' : '\n')),
       ),
       { numRuns: 150, seed: SEED },
     );
   });
+
+  it.each([1000, 70_000, 300_000])('read a log in parts of %i bytes as without', async (partBytes) => {
+    const lines = Array.from({ length: 6000 }, (_, step) => {
+      const line = [ITERATION, BRIDGE, MEMORY][step % 3]!(step * 7, (step * step) % 512);
+      if (step % 5 > 0) return `${PREFIXES[3]} ${line}`;
+      return `${CHANGES[(step / 5) % CHANGES.length]!(line, '1', step % 97)}\n  GET /metrics 200 ${step} ❱ µs`;
+    });
+    const log = Buffer.from(lines.join('\n'));
+    const [fast, plain]: [unknown[], unknown[]] = [[], []];
+    await readLog(bytesSource(log, partBytes), collect(fast));
+    await readLog(bytesSource(log, partBytes), collect(plain), PLAIN);
+    expect(plain.length).toBeGreaterThan(15_000);
+    const texts = (rows: unknown[]): string[] =>
+      rows.map((row) =>
+        JSON.stringify(Object.entries(row as object).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+      );
+    const expected = texts(plain);
+    // Not `toEqual` of all, which takes seconds.
+    expect(texts(fast).filter((text, at) => text !== expected[at])).toEqual([]);
+    expect(fast.length).toBe(plain.length);
+  });
+
+  it.each([
+    [
+      '[5104-79-80 14:90:4] [Megatron-FSDP] Registering buffers',
+      '[5104-12-10 14:10:04] [Megatron-FSDP] Registering buffers',
+    ],
+    [
+      '0390-79-39  06:8805:39,728 - INFO - Total steps: 6036, x: 0',
+      '2026-01-02 03:04:05,678 - INFO - Total steps: 6036, x: 0',
+    ],
+    [
+      '[Rank 1] (after 20 iterations) memory (MB) | allocated: 1.5 | max allocated: 2.125 | reserved: 3.5',
+      '[Rank 1] (after 20 iterations) memory (MB) | allocated: 1.25 | max allocated: 2.25 | reserved: 3.25',
+    ],
+    [
+      'DEBUG 08-06 10:51390:59 [gpu_worker.py:278] Memory profiling takes 7.26 seconds. Total non KV cache memory: 2.78GiB; torch peak memory increase:  0.45GiB; non-torch forward increase memory: -0.020009GiB; weights memory: 2.32GiB.',
+      'DEBUG 08-06 10:17:28 [gpu_worker.py:278] Memory profiling takes 7.26 seconds. Total non KV cache memory: 2.78GiB; torch peak memory increase: 0.45GiB; non-torch forward increase memory: -0.02GiB; weights memory: 2.32GiB.',
+    ],
+    [
+      '[after megatron is initialized] datetime: 6036-   907-97 81:6:62009066 ',
+      '[after megatron is initialized] datetime: 2026-02-03 04:05:06 ',
+    ],
+  ])(
+    'of lines that differ from what a pattern finds in several widths leave them to the reader: %s',
+    (learned, other) => {
+      const log = [...Array.from({ length: 120 }, () => learned), other, learned, other, ''].join('\n');
+      expectEqual(Buffer.from(log));
+      expectEqual(Buffer.from(log.replaceAll(learned, '#').replaceAll(other, learned).replaceAll('#', other)));
+    },
+  );
 
   it('leave lines before a failure to its message', () => {
     const lines = Array.from({ length: 12 }, (_, step) => BRIDGE(10 + step, 3));
@@ -134,4 +190,13 @@ it.each([
   [String.raw`(.)\1`, false],
 ])('%s: treats all digits alike: %s', (source, isBlind) => {
   expect(isDigitBlind({ source })).toBe(isBlind);
+});
+
+it.each([
+  [String.raw`\d{4}-\d\d (?<a>[ \d]\d:\d{2,3})`, '20260-1  1:1'],
+  [String.raw`x[ \t](?<a>\d{1,3}(?:\.\d{2})?)y`, 'x  1234.5y'],
+  ['(?:a|b){2} [^|]{1,3}\\|', 'ab  12345|'],
+])('%s with any width finds %s', (source, text) => {
+  expect(new RegExp(source).test(text)).toBe(false);
+  expect(withAnyWidth(new RegExp(`^(?:${source})$`)).test(text)).toBe(true);
 });

@@ -49,8 +49,9 @@ export interface LineFormat extends FormatFacts {
   /**
    * Set where which rows there are, and which fields they have, does not depend on the values of digits; where every
    * number of a row is one printed number or one of these functions of it, or the same for all digits; and where the
-   * words around a number, not its length, decide which field it is. Lines that differ in digits only are then read
-   * by a template (`line-template.ts`). Texts may have digits.
+   * words around a number, not its length, decide which field it is. How many digits a number has may decide about that
+   * number, and whether all have as many about all of them. Lines that differ in numbers only are then read by a
+   * template (`line-template.ts`). Texts may have digits.
    */
   readonly byShape?: readonly NumberFunction[] | undefined;
 }

@@ -19,3 +19,37 @@ export function isDigitBlind({ source }: Pick<RegExp, 'source'>): boolean {
   }
   return isBlind;
 }
+
+const MOST_MORE = 20;
+const anyWidth = new Map<RegExp, RegExp>();
+
+/** A pattern that matches what another one does, and what differs from that in how many digits and blanks there are. */
+export function withAnyWidth(pattern: RegExp): RegExp {
+  let wide = anyWidth.get(pattern);
+  if (wide === undefined) {
+    wide = new RegExp(widened(pattern.source), pattern.flags);
+    anyWidth.set(pattern, wide);
+  }
+  return wide;
+}
+
+function widened(source: string): string {
+  const parts = source.match(PARTS) ?? [];
+  let wide = '';
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at]!;
+    const isOne = /^(?:[^()|^$?*+{}]$|\\[^bBk]|\[)/.test(part);
+    const takes = (character: string): boolean => isOne && new RegExp(`^(?:${part})$`).test(character);
+    wide += part;
+    if (!takes('5') && !takes(' ')) continue;
+    const [count, low, comma, high] = /^\{(\d+)(,?)(\d*)\}$/.exec(parts[at + 1] ?? '') ?? [];
+    const isOptional = parts[at + 1] === '?';
+    if (parts[at + 1] === '*' || parts[at + 1] === '+') continue;
+    if (count !== undefined || isOptional) at += 1;
+    // `\d\d` as `\d`; the day of `[ \d]\d` may be blank.
+    else while (parts[at + 1] === part && !/^[{?*+]/.test(parts[at + 2] ?? '')) at += 1;
+    const least = isOptional || (count === undefined && takes('5') && takes(' ')) ? 0 : Math.min(1, Number(low ?? 1));
+    wide += `{${least},${comma === ',' && high === '' ? '' : Number(high || (low ?? 1)) + MOST_MORE}}`;
+  }
+  return wide;
+}
