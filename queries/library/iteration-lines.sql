@@ -27,21 +27,27 @@
 --         than the log; values missing in the metrics are taken from the log. Of several files of metrics the one with the most iterations
 --         is preferred.
 WITH
-  lines AS (
+  lines AS NOT MATERIALIZED (
     SELECT source.attempt + log.attempt - 1 AS attempt, source.display_path, log.rowid AS place, coalesce(log.rank, source.rank) AS rank,
-      log.* EXCLUDE (attempt, rank), log.source_id IN (FROM metrics_sources) AS is_metrics,
-      row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm,
-        log.consumed_samples ORDER BY log.line, log.rowid) AS nth,
-      CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS unique_row
+      log.* EXCLUDE (attempt, rank), log.source_id IN (FROM metrics_sources) AS is_metrics
     FROM log_iteration AS log JOIN source USING (source_id)
     WHERE source.run_id = run_key),
-  printed AS (
-    SELECT *, count(*) OVER equal_lines - 1 AS copies
-    FROM lines
-    WHERE NOT is_metrics
+  -- Launches in several files: in one, no line is a copy, and a window over a million lines is not needed.
+  spread AS (SELECT attempt FROM lines WHERE NOT is_metrics GROUP BY attempt HAVING min(source_id) < max(source_id)),
+  numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY source_id, attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples
+        ORDER BY line, place) AS nth,
+      CASE WHEN time_us IS NULL AND step_ms IS NULL THEN place END AS unique_row
+    FROM lines SEMI JOIN spread USING (attempt)
+    WHERE NOT is_metrics),
+  printed AS NOT MATERIALIZED (
+    SELECT * EXCLUDE (nth, unique_row), count(*) OVER equal_lines - 1 AS copies
+    FROM numbered
     WINDOW equal_lines AS (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, unique_row)
     QUALIFY row_number() OVER (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, unique_row
-      ORDER BY display_path, line, place) = 1),
+      ORDER BY display_path, line, place) = 1
+    UNION ALL
+    SELECT *, 0 FROM lines ANTI JOIN spread USING (attempt) WHERE NOT is_metrics),
   metric_rows AS (
     SELECT *, count(DISTINCT iteration) OVER (PARTITION BY attempt, source_id) AS source_iterations,
       count(DISTINCT iteration) OVER (PARTITION BY attempt) AS iterations

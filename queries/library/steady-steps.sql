@@ -16,7 +16,7 @@
 -- @why    The window is that of steady_window. A step time of NaN or infinity is none.
 SELECT steady.*
 FROM steady_window((
-  SELECT to_json(list({
+  SELECT list({
     'iteration': iteration, 'step_ms': CASE WHEN isfinite(step_ms) THEN step_ms END,
-    'tflops': CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END} ORDER BY display_path, newest.line, place))
+    'tflops': CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END} ORDER BY display_path, newest.line, place)
   FROM (SELECT * FROM iteration_lines(run_key) AS every QUALIFY attempt = max(attempt) OVER ()) AS newest)) AS steady

@@ -1,7 +1,7 @@
 -- @name   library.steady_window
 -- @kind   macro
 -- @title  How fast iterations are after warm-up
--- @param  line_list VARCHAR  JSON list of {iteration, step_ms, tflops}: the lines of one launch, in their order
+-- @param  line_list STRUCT[]  of {iteration, step_ms, tflops}: the lines of one launch, in their order
 -- @col    first_iteration BIGINT
 -- @col    last_iteration  BIGINT
 -- @col    iterations      BIGINT
@@ -16,13 +16,12 @@
 -- @why    The first line of a launch includes compilation and autotuning. The leading lines after it that take longer than the later half
 --         of the run are warm-up, as far as check_threshold allows. Single long iterations (evaluation, checkpoints) do not move the
 --         median, nor the range between the quartiles; the median absolute deviation would be 0 where more than half of the values agree.
---         No row without a time after the first line. As JSON, since golden values of upstream projects are in no store.
+--         No row without a time after the first line. A list, since golden values of upstream projects are in no store.
 WITH line AS (
   SELECT *, row_number() OVER (ORDER BY place) - 2 AS nth
   FROM (
     SELECT generate_subscripts(lines, 1) AS place, unnest(lines, max_depth := 2)
-    FROM (SELECT from_json(line_list::VARCHAR::JSON, '[{"iteration": "BIGINT", "step_ms": "DOUBLE", "tflops": "DOUBLE"}]') AS lines)
-      AS listed) AS printed
+    FROM (SELECT line_list::STRUCT(iteration BIGINT, step_ms DOUBLE, tflops DOUBLE)[] AS lines) AS listed) AS printed
   WHERE step_ms > 0),
 timed AS (
   SELECT iteration, step_ms, tflops, nth, count(*) OVER () AS lines FROM line WHERE nth >= 0),

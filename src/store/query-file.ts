@@ -110,7 +110,8 @@ export function parseQueryFile(path: string, text: string, tableColumns: Columns
   };
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path gives ${queryNameOfPath(path)}`);
   if (columns?.length === 0) fail('needs a @col for each column');
-  for (const param of params) if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
+  for (const param of query.kind === 'macro' ? [] : params)
+    if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
   const bare = blankText(statement);
   if (bare.includes(';')) fail('holds more than one statement');
   const bound = new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));

@@ -26,7 +26,7 @@ const sqlOf = (statement: string, db: string): Row[] =>
 const spelled = (object: (typeof objects)[number]): string =>
   object.kind !== 'macro'
     ? nameOf(object)
-    : `${nameOf(object)}(${object.params.map(({ type }) => (type === 'VARCHAR' ? "'0'" : '0')).join(', ')})`;
+    : `${nameOf(object)}(${object.params.map(({ type }) => ({ VARCHAR: "'0'", 'STRUCT[]': '[]' })[type] ?? '0').join(', ')})`;
 
 describe('each object', () => {
   const base = new Map<string, string[]>();

@@ -30,6 +30,9 @@ const SAMPLES: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
+/** What steady_window takes. */
+const LINES = `[{'iteration': 0::BIGINT, 'step_ms': 0::DOUBLE, 'tflops': 0::DOUBLE}]`;
+
 describe('queries/', () => {
   let describeColumns: (query: QueryFile) => Promise<{ name: string; type: string }[]>;
 
@@ -45,7 +48,9 @@ describe('queries/', () => {
       if (query.kind === 'view' || query.kind === 'macro') {
         // As another query uses it.
         const [, name] = query.name.split('.');
-        const passed = query.params.map((param) => `${SAMPLES.get(param.type)}::${param.type}`).join(', ');
+        const passed = query.params
+          .map(({ type }) => (type === 'STRUCT[]' ? LINES : `${SAMPLES.get(type)}::${type}`))
+          .join(', ');
         const statement = `SELECT * FROM ${name}${query.kind === 'macro' ? `(${passed}) AS ${name}` : ''}`;
         const used = { ...query, name: 'test.user', kind: undefined, params: [], columns: [], statement };
         const result = await connection.run(composeSql(used));

@@ -167,11 +167,17 @@ export function leastBudget(
     const isGuess = guess > low && guess < serves;
     const tried = isGuess ? guess : Math.floor((low + serves) / 2);
     const { oom, peakReservedBytes } = run(tried * PAGE_BYTES);
-    // The page below the last guess that serves mostly does not.
-    if (oom === null) guess = isGuess && tried + 1 < serves ? tried - 1 : low;
-    else guess = isGuess ? low : tried + Math.ceil(oom.shortBytes / PAGE_BYTES);
-    if (oom === null) serves = Math.min(tried, pagesOf(peakReservedBytes));
-    else low = tried;
+    if (oom === null) {
+      const isPageBelow = tried + 1 === serves;
+      serves = Math.min(tried, pagesOf(peakReservedBytes));
+      // Less was live at the peak than without a limit: a failing request waits for pending frees.
+      if (serves <= low) low = 0;
+      // With a page less than a guess it mostly fails.
+      guess = isGuess && !isPageBelow ? serves - 1 : low;
+    } else {
+      low = tried;
+      guess = isGuess ? low : low + Math.ceil(oom.shortBytes / PAGE_BYTES);
+    }
   }
   return serves * PAGE_BYTES;
 }
