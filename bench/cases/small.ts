@@ -29,7 +29,7 @@ for trace in snapshot.get('device_traces', []) if isinstance(snapshot, dict) els
 print(live, peak)
 `;
 
-/** CPU seconds of an answer that may be used without and with a store. */
+/** CPU seconds of an answer at most, without and with a store. */
 interface Limits {
   readonly cold: number;
   readonly warm: number;
@@ -80,7 +80,7 @@ async function measure(
     const samples = await alternate(
       [
         async () => rows(NODE, await context.timer.run(process.execPath, ['-e', '0'])),
-        // Of a run with logs, Python has nothing like it.
+        // Of single files only.
         ...(bytes === null
           ? []
           : [async () => rows(PYTHON, await context.timer.run(requirePython(context).executable, ['-c', LOOP, file]))]),

@@ -1,13 +1,12 @@
 /**
- * What all lines of one form have in common, whatever their digits are, and how many.
+ * What all lines of one form share, for any digits and widths.
  *
- * What makes this exact: no pattern that was asked distinguishes one digit from another ({@link isDigitBlind}), so that
- * all lines with the same widths match alike; and the formats that found records declare by which functions of one
- * number each they make them, and what widths may decide ({@link LineFormat.byShape}). Which number and function a
- * field is shows on lines with other digits, chosen so that no two numbers are the same in all of them. Which widths
- * are read alike shows on lines with every width of one run, and with the least, the most, equal and random widths of
- * all.
- * Where anything remains undecided, no template is made, or one of fewer widths.
+ * Why it is exact: no pattern that ran distinguishes one digit from another ({@link isDigitBlind}), so all lines with
+ * the same widths match alike. The formats that found records declare the functions of one number that make each field,
+ * and what widths may decide ({@link LineFormat.byShape}). Which number and function a field has is found on lines with
+ * other digits, chosen so that no two numbers are equal in all of them. Which widths are read alike is found on lines
+ * with every width of one run, and with the least, the most, equal and random widths of all.
+ * Where anything is undecided, no template is made, or one with fewer widths.
  */
 import type { LogFormat, NumberFunction } from './formats/contract.js';
 import { isDigitBlind, withAnyWidth } from './formats/digit-blind.js';
@@ -165,8 +164,8 @@ export function makeTemplate(line: LearnedLine): TemplateParts | null {
 }
 
 /**
- * Whether patterns find the same in a line where they take any number of digits: else it differs from what one of them
- * finds in how many digits several numbers have, which no line with one other width would show.
+ * Whether patterns still match alike if numbers may have any count of digits. If not, several widths matter at once,
+ * which lines with one other width do not show.
  */
 function mayBeWider(
   text: string,

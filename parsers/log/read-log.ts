@@ -97,7 +97,9 @@ export function logVocabulary(formats: readonly LogFormat[], hasTemplates = true
   const literals = literalsOf(formats);
   const texts = literals.map(({ literal }) => literal);
   const withDigits = texts.filter((literal) => /\d/.test(literal));
-  const shapes = withDigits.map((literal) => literal.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/ *\d+/g, ' *\\d+'));
+  const shapes = withDigits.map((literal) =>
+    literal.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/(?<! ) *\d+/g, '(?:(?<! ) +|(?<![ \\d]))\\d+'),
+  );
   return {
     literals,
     scanner: new LiteralScanner(texts),
@@ -490,7 +492,7 @@ class LogReader {
     });
   }
 
-  /** The formats whose literals a text has; null where one of them is not learnt. */
+  /** The formats whose literals a text has; null where one of them is not learned. */
   private formatsOf(text: string): readonly LogFormat[] | null {
     const bytes = Buffer.from(text);
     const formats = new Set<LogFormat>();

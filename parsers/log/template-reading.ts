@@ -142,10 +142,10 @@ export interface ReadLine extends LearnedLine {
 }
 
 /** All but the writer's. */
-export const shapeOf = (prefix: string): string => prefix.replaceAll(/ *\d+/g, '0');
+export const shapeOf = (prefix: string): string => prefix.replaceAll(/(?<! ) *\d+/g, '0');
 
 export const runsIn = (text: string): Run[] =>
-  [...text.matchAll(/( *)(\d+)/g)].map(({ index, 0: { length }, 1: blanks }, at) => ({
+  [...text.matchAll(/(?<! )( *)(\d+)/g)].map(({ index, 0: { length }, 1: blanks }, at) => ({
     at,
     start: index + blanks!.length,
     end: index + length,

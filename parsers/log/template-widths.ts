@@ -127,7 +127,7 @@ class WidthSearch {
     const mixed = (isMost: (place: number) => boolean): Widths =>
       all.map((place) => (isMost(place) ? most[place]! : least[place]!));
     // A format may look at whether all numbers have as many digits.
-    for (let digits = 1; digits <= maxOf(most); digits += 1) {
+    for (let digits = 1; digits <= maxOf(most.filter((_, place) => place % 2 === 1)); digits += 1) {
       const isReadAlike = (): boolean =>
         this.isRead(all.map((place) => Math.min(most[place]!, Math.max(least[place]!, place % 2 === 0 ? 1 : digits))));
       for (const place of all) {

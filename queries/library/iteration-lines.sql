@@ -32,7 +32,7 @@ WITH
       log.* EXCLUDE (attempt, rank), log.source_id IN (FROM metrics_sources) AS is_metrics
     FROM log_iteration AS log JOIN source USING (source_id)
     WHERE source.run_id = run_key),
-  -- Launches in several files: in one, no line is a copy, and a window over a million lines is not needed.
+  -- Launches in several files. Within one file no line is a copy, so no window over a million lines is needed.
   spread AS (SELECT attempt FROM lines WHERE NOT is_metrics GROUP BY attempt HAVING min(source_id) < max(source_id)),
   numbered AS (
     SELECT *, row_number() OVER (PARTITION BY source_id, attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples

@@ -41,7 +41,7 @@ CREATE TABLE block_life (
   to_seq INTEGER, -- entry that ends it; 2147483647: not in the trace
   pending_seq INTEGER, -- entry from which its free is pending; -1: before the first entry, 2147483647: not in the trace
   requested_bytes BIGINT NULL, -- what was asked for
-  excess_bytes BIGINT, -- what the block has beyond its request; all of it where that is not known
+  excess_bytes BIGINT, -- actual_bytes - requested_bytes; actual_bytes where the request is not known
   actual_bytes BIGINT GENERATED ALWAYS AS (coalesce(requested_bytes, 0) + excess_bytes), -- size of the block
   least_bytes BIGINT NULL, -- lower bound of the size, where the trace leaves it open; NULL: the size is certain
   most_bytes BIGINT NULL, -- upper bound of the size; NULL: the size is certain

@@ -69,7 +69,11 @@ export async function writeAnswer(files: CachedFiles, question: DiagnoseQuestion
     renameSync(work, file);
     await prune(files.directory);
   } catch {
-    rmSync(work, { force: true });
+    try {
+      rmSync(work, { force: true });
+    } catch {
+      // What its path names as a directory is none.
+    }
   }
 }
 

@@ -3,7 +3,6 @@
  * writer of its tables. Verbs read these tables. The same list fills TEMP tables of the same names for a store that
  * cannot be written, and for what a user assumes for one answer.
  */
-import { NO_RUN_FIGURES } from '../attribution/blocks/attribution.js';
 import { DERIVE_RULES } from '../model/derived-tables.js';
 import type { Store } from '../store/store.js';
 import type { RunOfRanks } from './attribution/blocks/run-figures.js';
@@ -13,8 +12,6 @@ import { writeReplays } from './verdict/write-replays.js';
 export interface DeriveOptions {
   /** The device's total as the user gives it, where no message prints it. */
   readonly capacityBytes?: number | undefined;
-  /** Of runs whose figures were read, where nothing has changed them since. */
-  readonly figures?: ReadonlyMap<number, RunOfRanks> | undefined;
 }
 
 interface Step {
@@ -88,14 +85,11 @@ export async function readFigures(store: Store, runId: number): Promise<RunOfRan
 }
 export type { RunOfRanks };
 
-/** Of a run without rows. */
-export const NO_FIGURES: RunOfRanks = { figuresOf: () => NO_RUN_FIGURES };
-
-async function labelRuns(store: Store, runIds: readonly number[], { figures }: DeriveOptions): Promise<void> {
+async function labelRuns(store: Store, runIds: readonly number[]): Promise<void> {
   for (const runId of runIds) {
     if ((await store.one('attribution.devices', { run_id: runId })) === undefined) continue;
     const { labelRun } = await import('./attribution/label-run.js');
-    await labelRun(store, runId, figures?.get(runId));
+    await labelRun(store, runId);
   }
 }
 

@@ -12,7 +12,7 @@ import { derive } from '../derive/derive.js';
 import { pushAll } from '../model/lists.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
 import { asFailure } from './as-failure.js';
-import { discover, NOT_FOLLOWED, type Skipped } from './discover/discover.js';
+import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover/discover.js';
 import { type Examined, examine } from './discover/examine.js';
 import { planRuns } from './discover/names/run-names.js';
 import { countAttempts } from './finish/count-attempts.js';
@@ -56,13 +56,12 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         const error = asFailure(entry.error.inFile(entry.displayPath));
         sources.push(blank(run, entry.displayPath, { status: 'failed', error }));
       }
-      const places = new Map(candidates.map(({ displayPath }, i) => [displayPath, i]));
-      const place = ({ path }: IngestSource): number => places.get(path) ?? 0;
-      const read: IngestSource[] = [];
-      for await (const source of session.sources(run, order, early)) read.push(source);
+      const asRead = [...order.others, ...order.snapshots];
+      const results = new Map<Candidate, IngestSource>();
+      for await (const source of session.sources(run, order, early)) results.set(asRead[results.size]!, source);
       pushAll(
         sources,
-        read.sort((a, b) => place(a) - place(b)),
+        candidates.flatMap((candidate) => results.get(candidate) ?? []),
       );
       early = undefined;
       if (!run.isStored) continue;
@@ -72,7 +71,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       await thread.close();
       options.progress?.derive();
-      if (options.rowsOnly !== true) await derive(session.store, [...written], { figures: session.figures });
+      if (options.rowsOnly !== true) await derive(session.store, [...written]);
       if (options.keepsLog !== true) await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };

@@ -7,7 +7,7 @@ export interface ReadingOrder {
   readonly snapshots: readonly Candidate[];
 }
 
-/** By their names: what is named otherwise is labelled anew where that matters. */
+/** By name; others are labelled again where needed. */
 const NAME_OF_SNAPSHOT = /\.(?:pickle|pkl)(?:\.(?:gz|zst|zstd))?$/i;
 
 export function readingOrder(candidates: readonly Candidate[]): ReadingOrder {

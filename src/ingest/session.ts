@@ -7,7 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
 import { NO_RUN_FIGURES, type RunFigures } from '../attribution/blocks/attribution.js';
-import { forgetRuns, NO_FIGURES, type RunOfRanks, readFigures } from '../derive/derive.js';
+import { forgetRuns, type RunOfRanks, readFigures } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
 import { maxOf } from '../model/lists.js';
@@ -25,6 +25,7 @@ import { type Examined, examine, type Recognised, type Unusable } from './discov
 import { needsSiblings, rankFromName } from './discover/names/rank-from-name.js';
 import { freeName, type RunPlan } from './discover/names/run-names.js';
 import { hashFolder } from './discover/table-folder.js';
+import { countAttempts } from './finish/count-attempts.js';
 import type { IngestOptions } from './options.js';
 import { PARSER_VERSION } from './parser-version.js';
 import { hashFile, type OpenedSource } from './read/byte-source.js';
@@ -123,8 +124,8 @@ export class Session {
   private readonly now: Date;
   private readonly namesByDirectory = new Map<string, Promise<string[]>>();
   private runBytes = 0;
-  /** What labels of the snapshots of runs are made with: nothing but snapshots was written to them since. */
-  readonly figures = new Map<number, RunOfRanks>();
+  /** Figures that the labels of the snapshots that are read now depend on. */
+  private figures: RunOfRanks | undefined;
   /** Runs of which nothing is concluded any more. */
   private readonly forgotten = new Set<number>();
 
@@ -175,20 +176,22 @@ export class Session {
     await this.spare.close();
   }
 
-  /** What became of each file, in the order in which they are read. */
+  /** The result of each file, in the order in which they are read. */
   async *sources(
     run: RunRow,
     { others, snapshots }: ReadingOrder,
     early: Examined | undefined,
   ): AsyncGenerator<IngestSource, void, void> {
     this.runBytes = bytesOf([...others, ...snapshots]);
-    this.figures.delete(run.runId);
     yield* this.pass(run, others, early);
     if (snapshots.length === 0) return;
-    // Their labels depend on what logs and configuration print.
-    if (this.options.rowsOnly !== true)
-      this.figures.set(run.runId, run.isStored ? await readFigures(this.store, run.runId) : NO_FIGURES);
+    if (run.isStored && this.options.rowsOnly !== true) {
+      // What the latest launch prints counts.
+      if (others.length > 0) await countAttempts(this.store, run.runId);
+      this.figures = await readFigures(this.store, run.runId);
+    }
     yield* this.pass(run, snapshots, others.length === 0 ? early : undefined);
+    this.figures = undefined;
   }
 
   private async *pass(
@@ -263,7 +266,7 @@ export class Session {
       }
     }
     const { parsers = PARSERS, allTables, explain } = this.options;
-    const figures = await this.figuresOf(run, candidate);
+    const figures = await this.figuresOf(candidate);
     const options = { allTables, explain, runBytes: this.runBytes, run: figures };
     return { candidate, examined: await examine(candidate, parsers, thread, options), oldId };
   }
@@ -385,13 +388,12 @@ export class Session {
   ): Promise<IngestSource> {
     const { candidate, parser } = examined;
     const decode = (sink: DerivedSink) => examined.decode(sink, this.context(candidate));
-    const source = await this.writing(run, false, async (group) => {
+    return this.writing(run, false, async (group) => {
       await this.remove(run, candidate, oldId, parser.id === 'nsys');
       const received = await this.receive(run, group, examined, decode, notes, oldId);
       if (received instanceof MbfError) throw received;
       return this.finish(run, group, examined, received, notes);
     });
-    return source;
   }
 
   private async remove(run: RunRow, { path }: Candidate, oldId: number | undefined, keepsRaw: boolean): Promise<void> {
@@ -440,10 +442,9 @@ export class Session {
     return getOrAdd(this.namesByDirectory, directory, () => readdir(directory).catch(() => []));
   }
 
-  private async figuresOf({ runId }: RunRow, candidate: Candidate): Promise<RunFigures | undefined> {
+  private async figuresOf(candidate: Candidate): Promise<RunFigures | undefined> {
     if (this.options.rowsOnly === true) return undefined;
-    const figures = this.figures.get(runId);
-    return figures?.figuresOf((await this.rankOf(candidate))?.rank ?? null) ?? NO_RUN_FIGURES;
+    return this.figures?.figuresOf((await this.rankOf(candidate))?.rank ?? null) ?? NO_RUN_FIGURES;
   }
 
   /** Rank that names of the file and its folders have. */
@@ -494,7 +495,7 @@ export class Session {
           rank,
           handle: await this.handle(run, rank, writers.length),
           path: namedPath(candidate),
-          figures: (await this.figuresOf(run, candidate)) ?? NO_RUN_FIGURES,
+          figures: (await this.figuresOf(candidate)) ?? NO_RUN_FIGURES,
         };
         const writer = await SnapshotWriter.open(group, this.dictionary, identity, dictionary, keys);
         writers.push(writer);

@@ -66,7 +66,7 @@ function checkNames(names: ReadonlySet<string>, params: SqlParams, declared?: re
       throw new TypeError(`the statement has no parameter $${name}`);
 }
 
-/** Printable ASCII without quotes: no literal ends in it. */
+/** Printable ASCII without ' and $: it ends no literal. */
 const PLAIN = /^[ !"#%-&(-~]*$/;
 
 function constantOf(bound: Bound | null): string | undefined {
@@ -83,10 +83,10 @@ interface Pieces {
   readonly pieces: readonly string[];
 }
 
-const known = new Map<string, Pieces>();
+const piecesOfText = new Map<string, Pieces>();
 
 function piecesOf(sql: string): Pieces {
-  const before = known.get(sql);
+  const before = piecesOfText.get(sql);
   if (before !== undefined) return before;
   const names: string[] = [];
   const pieces: string[] = [];
@@ -97,6 +97,7 @@ function piecesOf(sql: string): Pieces {
     from = index + match.length;
   }
   const split = { names, pieces: [...pieces, sql.slice(from)] };
-  known.set(sql, split);
+  // Those without parameters have ids in the text, and do not come again.
+  if (names.length > 0) piecesOfText.set(sql, split);
   return split;
 }

@@ -59,8 +59,8 @@ export const schemaEnums = (): (readonly [name: string, values: readonly string[
 
 /**
  * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
- * NULL in a table without constraints. `isText`: of the number of a text, marked with @text. `isGenerated`: computed of
- * others when it is read, so nothing is written into it.
+ * NULL in a table without constraints. `isText`: of the number of a text, marked with @text. `isGenerated`: computed
+ * from others when it is read, so nothing is written into it.
  */
 export function schemaTables() {
   tables ??= readTables();

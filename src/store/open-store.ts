@@ -180,11 +180,13 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
       close(opened);
     }
   }
-  const opened = { ...(await update(await connect(file, options, 'write'), file)), isNew: isOurs };
+  const opened = await update(await connect(file, options, 'write'), file);
+  // Another process may have written since it was made.
+  const isNew = isOurs && (await opened.connection.run('SELECT 1 FROM run LIMIT 1')).rowCount === 0;
   // No other process can have the store open now, so its spill directories are left over from ended processes.
   sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/);
   sweepTemporaryFiles(dirname(file));
-  return opened;
+  return { ...opened, isNew };
 }
 
 /** Makes the tables of an empty database, and brings the library up to date; closes the store if that fails. */

@@ -7,7 +7,7 @@
  *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @of     oom_fact: rank device         columns of a table or of the library; no names: all
- *     -- @needs  log_phase log_iteration       tables: while none of them has a row, no row is the answer
+ *     -- @needs  log_phase log_iteration       while all of these tables are empty, so is the answer
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
  *
@@ -44,7 +44,7 @@ export interface QueryFile {
   readonly params: readonly QueryField[];
   readonly columns: readonly QueryField[];
   readonly uses: readonly string[];
-  /** The answer is empty unless of each list at least one table has rows. */
+  /** Lists of tables: the answer is empty if all tables of one are. */
   readonly needs: readonly (readonly string[])[];
   /** The statement, without the header and without a semicolon. */
   readonly statement: string;

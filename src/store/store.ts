@@ -63,7 +63,7 @@ export class Store {
   private readonly shadows = new Map<string, 'TABLE' | 'VIEW'>();
   /** Tables known to have rows, or none. */
   private readonly filled = new Map<string, boolean>();
-  /** Those that were written to since the store was made; undefined where it was not made now. */
+  /** Tables written since this process made the store; undefined where it did not. */
   private written: Set<string> | undefined;
   private inTransaction = false;
   private writes = 0;
@@ -264,7 +264,7 @@ export class Store {
     this.written = undefined;
   }
 
-  /** Whether tables that a query needs are empty, and with them its answer. */
+  /** Whether the answer is empty because tables that it needs are. */
   private async isUnanswered({ needs }: QueryFile): Promise<boolean> {
     for (const tables of needs) {
       let has = false;
@@ -277,9 +277,10 @@ export class Store {
   private async hasRows(table: string): Promise<boolean> {
     const known = this.isKnownEmpty(table) ? false : this.filled.get(table);
     if (known !== undefined) return known;
+    const { writes } = this;
     const has = (await this.execute(`SELECT 1 FROM ${table} LIMIT 1`, {})).rowCount > 0;
-    // Appenders of an open transaction may add some.
-    if (!this.inTransaction) this.filled.set(table, has);
+    // Open appenders may add some.
+    if (!this.inTransaction && this.writes === writes) this.filled.set(table, has);
     return has;
   }
 
@@ -380,7 +381,7 @@ export class Store {
 
   /** Runs a statement that changes rows; returns how many. */
   async run(sql: string, params: SqlParams = {}): Promise<number> {
-    const [, verb, table] = /^\s*(DELETE FROM|UPDATE|INSERT INTO) ([\w.]+)/.exec(sql) ?? [];
+    const [, verb, table] = /^\s*(DELETE FROM|UPDATE|INSERT INTO) (?:temp\.)?(\w+)(?=\s|$)/.exec(sql) ?? [];
     if (table !== undefined && verb !== 'INSERT INTO' && this.isKnownEmpty(table)) return 0;
     if (table === undefined) this.forgetAll();
     else this.forget(table);

@@ -42,14 +42,14 @@ function widened(source: string): string {
     const takes = (character: string): boolean => isOne && new RegExp(`^(?:${part})$`).test(character);
     wide += part;
     if (!takes('5') && !takes(' ')) continue;
-    const [count, low, comma, high] = /^\{(\d+)(,?)(\d*)\}$/.exec(parts[at + 1] ?? '') ?? [];
+    const [count, low, high] = /^\{(\d+)(?:,(\d*))?\}$/.exec(parts[at + 1] ?? '') ?? [];
     const isOptional = parts[at + 1] === '?';
     if (parts[at + 1] === '*' || parts[at + 1] === '+') continue;
     if (count !== undefined || isOptional) at += 1;
     // `\d\d` as `\d`; the day of `[ \d]\d` may be blank.
     else while (parts[at + 1] === part && !/^[{?*+]/.test(parts[at + 2] ?? '')) at += 1;
     const least = isOptional || (count === undefined && takes('5') && takes(' ')) ? 0 : Math.min(1, Number(low ?? 1));
-    wide += `{${least},${comma === ',' && high === '' ? '' : Number(high || (low ?? 1)) + MOST_MORE}}`;
+    wide += `{${least},${high === '' ? '' : Number(high ?? low ?? 1) + MOST_MORE}}`;
   }
   return wide;
 }

@@ -143,14 +143,14 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
 
 /**
  * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is
- * not enough. By bisection, with guesses from what a budget lacked when it failed: more memory never makes this
- * allocator fail earlier on any recording seen, though nothing proves that.
+ * not enough. Bisection, with guesses from the shortage of failed runs. It assumes that more memory never fails
+ * earlier, which is true of all recordings seen, and not proven. `likely`: what a budget mostly needs more than.
  */
 export function leastBudget(
   base: WhatIfBase,
   settings: AllocatorSettings,
   start: StartLayout,
-  least: number,
+  likely: number,
   most: number,
   takenByOthersBytes = 0,
 ): number | null {
@@ -159,10 +159,10 @@ export function leastBudget(
   const first = run(most);
   if (first.oom !== null) return null;
   // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
-  let low = Math.floor(least / PAGE_BYTES);
+  let low = 0;
   // A run that never had more than its peak would have gone the same way with just that.
   let serves = pagesOf(first.peakReservedBytes);
-  let guess = low + 1;
+  let guess = Math.floor(likely / PAGE_BYTES) + 1;
   while (serves - low > 1) {
     const isGuess = guess > low && guess < serves;
     const tried = isGuess ? guess : Math.floor((low + serves) / 2);
@@ -170,9 +170,7 @@ export function leastBudget(
     if (oom === null) {
       const isPageBelow = tried + 1 === serves;
       serves = Math.min(tried, pagesOf(peakReservedBytes));
-      // Less was live at the peak than without a limit: a failing request waits for pending frees.
-      if (serves <= low) low = 0;
-      // With a page less than a guess it mostly fails.
+      // One page below a guess usually fails.
       guess = isGuess && !isPageBelow ? serves - 1 : low;
     } else {
       low = tried;

@@ -29,7 +29,7 @@ export interface Lives {
   readonly pool: Int32Array;
 }
 
-/** Rows of `block_life`, in any order; integers that are not known are −1, bytes NaN. */
+/** Rows of `block_life`, in any order; unknown integers are −1, unknown bytes NaN. */
 export interface LifeColumns {
   readonly block: Int32Array;
   readonly from_seq: Int32Array;

@@ -1,6 +1,6 @@
 /**
- * The labels of blocks in the store that ingest did not make (`src/ingest/derive/label-trace.ts`), or with other facts:
- * they depend on what the run's logs and configuration print of its size.
+ * Labels of blocks that ingest did not label (`src/ingest/derive/label-trace.ts`), or labelled from other facts: labels
+ * depend on figures from the logs and configuration.
  */
 import { figuresStamp, type RunFigures } from '../../attribution/blocks/attribution.js';
 import { labelRows } from '../../attribution/blocks/labels.js';
@@ -9,7 +9,7 @@ import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js
 import type { Store } from '../../store/store.js';
 import { type DeviceId, deviceHistories } from '../trace/device-history.js';
 import { attributeDevices, type DeviceAttribution } from './attribute-device.js';
-import { type RunOfRanks, readRunFigures } from './blocks/run-figures.js';
+import { readRunFigures } from './blocks/run-figures.js';
 import { appendBlockLabels } from './label-rows.js';
 
 /** Of devices that are labelled together, however many: so many labels take 12 MB, and a transaction takes more. */
@@ -21,14 +21,11 @@ interface StaleDevice extends DeviceId {
   readonly stamp: string;
 }
 
-/**
- * Labels the devices of a run whose labels are missing, of other rules, or of other facts of the run. `known`: these,
- * where they were read before.
- */
-export async function labelRun(store: Store, runId: number, known?: RunOfRanks): Promise<void> {
+/** Labels the devices of a run whose labels are missing, or were made with other rules or facts. */
+export async function labelRun(store: Store, runId: number): Promise<void> {
   const devices = await store.all('attribution.devices', { run_id: runId });
   if (devices.length === 0) return;
-  const run = known ?? (await readRunFigures(store, runId));
+  const run = await readRunFigures(store, runId);
   const stale = devices.flatMap(({ snapshot_id, device, rank, rules, figures }): StaleDevice[] => {
     const own = run.figuresOf(rank);
     const stamp = figuresStamp(own);

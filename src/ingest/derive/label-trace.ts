@@ -1,7 +1,7 @@
 /**
  * The labels of the blocks of a trace, made where its file is decoded, so that rows of blocks are written with them.
  * They depend on figures that the logs and the configuration of the run have: these are read before its snapshots.
- * Where they change later, the labels are made again (`src/derive/attribution/label-run.ts`).
+ * If these change later, the labels are made again (`src/derive/attribution/label-run.ts`).
  */
 import { attributeLives } from '../../attribution/attribute-lives.js';
 import type { RunFigures } from '../../attribution/blocks/attribution.js';

@@ -249,7 +249,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   }
   if (groups.length > most) {
     const otherGroups = groups
-      .slice(MOST_FAILURES)
+      .slice(most)
       .map(({ first, incidents }) => `${first.kind} ×${formatCount(incidents.length)}`);
     lines.push(`    ${shortText(`and ${otherGroups.join(', ')}`, screen.width - 4)}`);
   }

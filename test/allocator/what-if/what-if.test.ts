@@ -174,6 +174,8 @@ describe('leastBudget', () => {
       const settings = settingsFromConf(conf);
       const peak = run(base, { settings }).peakReservedBytes;
       const least = leastBudget(base, settings, 'recorded', 0, peak)!;
+      for (const likely of [least - PAGE, least, peak - PAGE, peak])
+        expect(leastBudget(base, settings, 'recorded', likely, peak)).toBe(least);
       expect(run(base, { settings, budgetBytes: least }).oom).toBeNull();
       expect(run(base, { settings, budgetBytes: least - PAGE }).oom).not.toBeNull();
     }

@@ -21,7 +21,7 @@ export async function readRunFigures(store: Store, runId: number): Promise<RunOf
   const distributedOptimizer = word === 'true' ? true : word === 'false' ? false : null;
   const printed = await store.all('log.values', { run_id: runId, prefix: COUNTS, most: MOST_COUNTS });
   const counts = printed.filter(({ value }) => value !== null);
-  // With one count, the places of the ranks need not be known, for which all of the log is asked.
+  // With one count no positions of ranks are needed, which take questions about all of the log.
   const layout = counts.length < 2 ? null : (await readLogFacts(store, runId)).layout;
   return {
     figuresOf(rank) {
