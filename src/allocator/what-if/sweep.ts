@@ -144,13 +144,14 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
 /**
  * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is
  * not enough. Bisection, with guesses from the shortage of failed runs. It assumes that more memory never fails
- * earlier, which is true of all recordings seen, and not proven. `likely`: what a budget mostly needs more than.
+ * earlier, which is true of all recordings seen, and not proven. `least`: less is not tried, unless a run with more
+ * reserved less: below what is live at once, an earlier request that failed in the record could fail again, unseen.
  */
 export function leastBudget(
   base: WhatIfBase,
   settings: AllocatorSettings,
   start: StartLayout,
-  likely: number,
+  least: number,
   most: number,
   takenByOthersBytes = 0,
 ): number | null {
@@ -159,10 +160,10 @@ export function leastBudget(
   const first = run(most);
   if (first.oom !== null) return null;
   // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
-  let low = 0;
+  let low = Math.floor(least / PAGE_BYTES);
   // A run that never had more than its peak would have gone the same way with just that.
   let serves = pagesOf(first.peakReservedBytes);
-  let guess = Math.floor(likely / PAGE_BYTES) + 1;
+  let guess = low + 1;
   while (serves - low > 1) {
     const isGuess = guess > low && guess < serves;
     const tried = isGuess ? guess : Math.floor((low + serves) / 2);
@@ -170,6 +171,8 @@ export function leastBudget(
     if (oom === null) {
       const isPageBelow = tried + 1 === serves;
       serves = Math.min(tried, pagesOf(peakReservedBytes));
+      // A failing request waits for pending frees: less may be live than without a limit.
+      if (serves <= low) low = 0;
       // One page below a guess usually fails.
       guess = isGuess && !isPageBelow ? serves - 1 : low;
     } else {
