@@ -3,7 +3,7 @@ import type { ByteSource } from '../../src/model/parser.js';
 import type { ExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
-import { readLog } from './read-log.js';
+import { type LogOutput, type LogVocabulary, readLog } from './read-log.js';
 
 interface TopicPattern {
   readonly topic: string;
@@ -51,7 +51,12 @@ function topicOf(text: string): string | null {
 }
 
 /** Reads a log with every line decoded and counts what each format read and what none did. */
-export async function explainLog(source: ByteSource, file: string, limit: number): Promise<ExplainResult> {
+export async function explainLog(
+  source: ByteSource,
+  file: string,
+  limit: number,
+  vocabulary?: LogVocabulary,
+): Promise<ExplainResult> {
   const formats = new Map<string, { title: string; count: number; rows: number; first: number }>();
   const messages = new Map<string, { count: number; first: number }>();
   const shapes = new Map<string, { topic: string; count: number; line: number; text: string }>();
@@ -96,7 +101,7 @@ export async function explainLog(source: ByteSource, file: string, limit: number
     lastMatched = line;
     matchedLines += 1;
   };
-  await readLog(source, {
+  const output: LogOutput = {
     incident: ({ grammar, line }) => {
       const known = messages.get(grammar) ?? { count: 0, first: line };
       known.count += 1;
@@ -128,7 +133,8 @@ export async function explainLog(source: ByteSource, file: string, limit: number
         if (segment === pending) pendingMatched = true;
       },
     },
-  });
+  };
+  await readLog(source, output, vocabulary);
   settle();
   const sorted = [...shapes].sort(([, a], [, b]) => b.count - a.count || a.line - b.line);
   const shown = limit === 0 ? sorted : sorted.slice(0, limit);

@@ -3,3 +3,4 @@ export { explainLog } from './explain-log.js';
 export { incidentsInText } from './incidents-in-text.js';
 export { listFormats } from './list-formats.js';
 export { logParser } from './text-log.js';
+export { parseFormats, vocabularyWith } from './user-formats.js';

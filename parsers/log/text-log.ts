@@ -1,4 +1,5 @@
 import type { ParserSpec } from '../../src/model/parser.js';
+import type { LogOutput } from './read-log.js';
 import { sniffLog } from './sniff.js';
 
 /**
@@ -12,13 +13,16 @@ export const logParser: ParserSpec = {
   async parse(source, sink, context) {
     // With the first log: two hundred formats take as long to load as Node to start.
     const { readLog } = await import('./read-log.js');
-    const tally = await readLog(source, {
+    const vocabulary =
+      context.formats === undefined ? undefined : (await import('./user-formats.js')).vocabularyWith(context.formats);
+    const output: LogOutput = {
       incident: (row) => sink.incident(row),
       note: (note) => sink.note(note),
       logRow: (finding, place) => sink.logRow(finding, place),
       attempt: (row) => sink.attempt(row),
       progress: (bytes) => context.progress?.(bytes),
-    });
+    };
+    const tally = await readLog(source, output, vocabulary);
     return { rank: tally.rank, rankOrigin: tally.rankOrigin };
   },
 };

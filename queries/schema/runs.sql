@@ -22,7 +22,7 @@ CREATE TABLE source (
   sha256 VARCHAR, -- of the bytes on disk; NULL: it is a larger file than 16 MiB, or could not be read
   sample_sha256 VARCHAR, -- of the size and of 64 blocks of 128 KiB of a larger file
   modified_us BIGINT, -- time of change of a larger file, µs since 1970; it is read again unless it has this and the sample
-  parser_version INTEGER NOT NULL, -- version of the parsers that read it
+  parser_version INTEGER NOT NULL, -- version of the parsers that read it; of a log read with --formats, a number made of both
   rank INTEGER, -- global rank of the whole file
   rank_origin VARCHAR, -- rule that gave the rank
   error_code VARCHAR, -- MBF code, if reading failed

@@ -23,5 +23,6 @@ export async function contentKey(paths: readonly string[], context: Context): Pr
   const key = createHash('sha256').update(`${name}\n`);
   for (const candidate of candidates) key.update(`${candidate.path} ${candidate.sizeBytes} ${candidate.mtimeMs}\n`);
   for (const entry of failed) key.update(`${entry.displayPath} ${asFailure(entry.error).text}\n`);
+  if (context.formats !== undefined) key.update(context.formats);
   return key.digest('hex').slice(0, 32);
 }

@@ -11,6 +11,8 @@ export interface Context {
   /** The store where `--db` names none. */
   readonly db: string;
   readonly cacheDir: string;
+  /** Log formats of the user, as `parseFormats` gives them. */
+  readonly formats?: string | undefined;
   /** On stderr: a line that is rewritten on a terminal, lines elsewhere. */
   readonly progress: 'line' | 'lines' | 'none';
   /** Whether standard output is a terminal. */

@@ -97,6 +97,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         const raw = command.optsWithGlobals();
         const inputs: Record<string, unknown> = {
           db: raw['db'],
+          formats: raw['formats'],
           json: raw['json'] === true,
           memoryLimit: raw['memoryLimit'],
           wait: raw['wait'],
@@ -135,6 +136,8 @@ function describe(parent: Command, { name, summary = '', group }: Partial<Shown>
 function addCommon(command: Command, storeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
   command.option('--json', 'print one JSON document');
+  if (!storeless)
+    command.option('--formats <file>', 'log formats of your own (YAML), for paths: `explain formats --help`');
   if (!storeless) command.option('--wait <seconds>', 'how long to wait while another process has the store open');
   if (!storeless)
     command.option(
@@ -156,6 +159,14 @@ function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
+/** `--formats`, else `MBF_FORMATS`: the reader of YAML is only loaded where there is something to read. */
+async function withFormats(context: Context, file: string | undefined): Promise<Context> {
+  const named = file ?? context.env['MBF_FORMATS'];
+  if (!named) return context;
+  const { readFormats } = await import('./formats-file.js');
+  return { ...context, formats: await readFormats(named) };
+}
+
 /** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
 async function answer<Operands extends Specs, Options extends Specs, Result>(
   { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
@@ -163,7 +174,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   context: Context,
   program: Command,
 ): Promise<Ending> {
-  const session = new Session(context, inputs, program);
+  const session = new Session(await withFormats(context, inputs.formats), inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
     const result = hideSecretsIn(await ask(inputs, session));

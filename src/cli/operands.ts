@@ -26,6 +26,7 @@ export function pathsOf(operands: Operands): readonly string[] | undefined {
 
 export interface DbOptions {
   readonly db?: string | undefined;
+  readonly formats?: string | undefined;
   readonly memoryLimit?: string | undefined;
   readonly wait?: string | undefined;
 }

@@ -278,7 +278,8 @@ async function ingestAll(
   const { ingest } = await import('../ingest/ingest.js');
   const progress = progressOf(context);
   try {
-    return await ingest({ store, paths, now: new Date(), progress, keepsLog });
+    const { formats } = context;
+    return await ingest({ store, paths, formats, now: new Date(), progress, keepsLog });
   } finally {
     progress?.end();
   }

@@ -16,6 +16,7 @@ import type { TwoTargets } from './two-targets.js';
 
 export interface CommonOptions {
   readonly db: string | undefined;
+  readonly formats: string | undefined;
   readonly json: boolean;
   readonly memoryLimit: string | undefined;
   readonly wait: string | undefined;

@@ -52,6 +52,8 @@ export async function openTarget(
   const paths = pathsOf(operands);
   if (paths !== undefined)
     return { ...(await pathStore(paths, context, { ...resources, ...ofPaths })), handle: undefined };
+  if (options.formats !== undefined)
+    throw new MbfError('MBF1001', '--formats is for paths; logs of a store are read with it by `ingest --formats`');
   const { kind, name } = partsOf(typeof operands === 'string' ? operands : operands?.[0]);
   const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {

@@ -43,9 +43,15 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       if (session === undefined) {
         const first = order.others[0] ?? order.snapshots[0];
         if (first !== undefined && 'open' in options.store && options.store.isNew) {
-          const { parsers = PARSERS, allTables, explain, rowsOnly } = options;
+          const { parsers = PARSERS, allTables, explain, formats, rowsOnly } = options;
           const run = rowsOnly === true ? undefined : NO_RUN_FIGURES;
-          early = await examine(first, parsers, thread, { allTables, explain, runBytes: bytesOf(candidates), run });
+          early = await examine(first, parsers, thread, {
+            allTables,
+            explain,
+            formats,
+            runBytes: bytesOf(candidates),
+            run,
+          });
         }
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }

@@ -23,6 +23,8 @@ export interface IngestOptions {
   readonly each?: boolean | undefined;
   /** Keep every table of an Nsight Systems export. */
   readonly allTables?: boolean | undefined;
+  /** See `ParseContext`. */
+  readonly formats?: string | undefined;
   /** Whether links out of a directory are followed. */
   readonly followLinks?: boolean | undefined;
   /** Add every parser's claim to the result. */

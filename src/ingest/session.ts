@@ -27,7 +27,7 @@ import { freeName, type RunPlan } from './discover/names/run-names.js';
 import { hashFolder } from './discover/table-folder.js';
 import { countAttempts } from './finish/count-attempts.js';
 import type { IngestOptions } from './options.js';
-import { PARSER_VERSION } from './parser-version.js';
+import { parserVersion } from './parser-version.js';
 import { hashFile, type OpenedSource } from './read/byte-source.js';
 import type { StackKeys } from './read/content-keys.js';
 import { DecodeThreads } from './read/decode-in-thread.js';
@@ -255,7 +255,7 @@ export class Session {
     if (
       known?.status === 'ingested' &&
       known.bytes === candidate.sizeBytes &&
-      known.parserVersion === PARSER_VERSION &&
+      known.parserVersion === parserVersion(known.format, this.options.formats) &&
       !(this.options.allTables === true && known.format === 'nsys' && !(await this.hasAllTables(known.sourceId)))
     ) {
       const { displayPath } = candidate;
@@ -265,9 +265,9 @@ export class Session {
         return { candidate, unchanged: { ...blank(run, displayPath, { status: 'unchanged' }), format, rank, notes } };
       }
     }
-    const { parsers = PARSERS, allTables, explain } = this.options;
+    const { parsers = PARSERS, allTables, explain, formats } = this.options;
     const figures = await this.figuresOf(candidate);
-    const options = { allTables, explain, runBytes: this.runBytes, run: figures };
+    const options = { allTables, explain, formats, runBytes: this.runBytes, run: figures };
     return { candidate, examined: await examine(candidate, parsers, thread, options), oldId };
   }
 
@@ -590,10 +590,11 @@ export class Session {
     }
     const source_id = await known.next('source');
     const { path, displayPath, sizeBytes: bytes } = candidate;
+    const parser_version = parserVersion(values.format, this.options.formats);
     group.insert('source', [
       {
         ...{ source_id, run_id, attempt: 1, path, display_path: displayPath, file_bytes: bytes },
-        ...{ parser_version: PARSER_VERSION, ingested_at: now, ...values },
+        ...{ parser_version, ingested_at: now, ...values },
       },
     ]);
     group.insert('ingest_note', noteRows(source_id, notes));
@@ -601,7 +602,7 @@ export class Session {
     const written = notes.map(noteResult);
     const { status, format, rank = null, sha256, sample_sha256, modified_us } = values;
     sources.set(path, {
-      ...{ sourceId: source_id, bytes, parserVersion: PARSER_VERSION, notes: written },
+      ...{ sourceId: source_id, bytes, parserVersion: parser_version, notes: written },
       ...{ status, format, rank, sha256, sample_sha256, modified_us },
     });
     return written;

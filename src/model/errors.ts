@@ -78,6 +78,8 @@ export const ERROR_REMEDIES = {
   // input: files of the user's own
   MBF2601:
     'Correct the rule; `mbforensics explain rules --help` shows one, and `mbforensics explain rules test FILE` checks the file.',
+  MBF2602:
+    'Correct the format; `mbforensics explain formats --help` shows one, and `mbforensics explain formats LOG --formats FILE` tries the file.',
   // input: Nsight Systems exports
   MBF2701: 'Export it again from the report: nsys export --type sqlite --force-overwrite true FILE.nsys-rep',
   MBF2702:

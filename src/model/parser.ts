@@ -177,6 +177,8 @@ export interface ParseContext {
   readonly progress?: ((bytes: number) => void) | undefined;
   /** Keep every table of an export, not only what the questions need. */
   readonly allTables?: boolean | undefined;
+  /** Log formats of the user, as `parseFormats` gives them. */
+  readonly formats?: string | undefined;
 }
 
 /** What a parser learned about the file as a whole. */

@@ -10,7 +10,7 @@ import { sampleMatches } from '../../src/attribution/match/sample-frames.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { PHASES } from '../../src/model/log-rows.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
-import { anyOf, checkShape, oneOf, repeated } from '../knowledge/schema.js';
+import { anyOf, checkShape, oneOf, repeated } from '../../src/text/check-shape.js';
 import { readSampleFile, readSamples } from './read-samples.js';
 
 const RULES = builtInTiers().flatMap(({ rules }) => rules);

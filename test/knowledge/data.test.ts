@@ -17,7 +17,7 @@ import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
 import { wordTable } from '../../src/knowledge/words.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
-import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
+import { anyOf, checkShape, oneOf, repeated, type Shape } from '../../src/text/check-shape.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
 const rules = new Set(idsOf(lintRules()));

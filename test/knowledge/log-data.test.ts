@@ -3,7 +3,7 @@ import { loadData } from '../../src/knowledge/load-data.js';
 import { GAUGE_METRICS, MEMORY_METRICS } from '../../src/model/log-rows.js';
 import { NSYS_LAYOUTS, NVTX_TYPES } from '../../src/model/nsys-rows.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
-import { anyOf, checkShape, oneOf, type Shape } from './schema.js';
+import { anyOf, checkShape, oneOf, type Shape } from '../../src/text/check-shape.js';
 
 const PIECE: Shape = {
   name: 'string',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anyOf, checkShape, oneOf, repeated } from './schema.js';
+import { anyOf, checkShape, oneOf, repeated } from '../../src/text/check-shape.js';
 
 const RULE = {
   id: /[a-z.]+/,

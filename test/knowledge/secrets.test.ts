@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { findSecrets, hideSecrets, hideSettingValue, isSecretName, secretText } from '../../src/knowledge/secrets.js';
-import { checkShape } from './schema.js';
+import { checkShape } from '../../src/text/check-shape.js';
 
 interface Data {
   readonly names: Readonly<Record<string, readonly string[]>>;

@@ -9,11 +9,10 @@ import {
   type FormatFile,
   type Row,
 } from '../../parsers/log/formats/data-format.js';
+import { FILE_SHAPE } from '../../parsers/log/formats/format-shape.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { dataNames, loadData } from '../../src/knowledge/load-data.js';
-import { CONFIG_ORIGINS, ENV_ORIGINS, LAUNCH_STAGES, PHASES } from '../../src/model/log-rows.js';
-import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
-import { anyOf, checkShape, oneOf, type Shape } from '../knowledge/schema.js';
+import { checkShape } from '../../src/text/check-shape.js';
 
 const FILES = dataNames()
   .filter((name) => name.startsWith('log-formats/'))
@@ -24,75 +23,6 @@ const ENTRIES = FILES.flatMap(([, file]) =>
 const BLOCKS = FILES.flatMap(([, file]) =>
   file.formats.flatMap((entry) => ('lines' in entry ? [[entry.id, entry, file] as const] : [])),
 );
-
-/** Of values; what is printed of memory is a unit of its own. */
-const UNITS = [
-  ...['%', 's', 'ms', 'bytes', 'elements', 'tokens', 'count', 'ratio', 'ranks', 'iteration', 'pid', 'loss scale'],
-  ...['samples/s', 'steps/s', 'FLOP', 'FLOP/s', 'TFLOP/s', 'TFLOP/s/GPU', 'W'],
-];
-const MEMORY_UNITS = /bytes|count|[KMG]i?B|\{[\w|]+\}/;
-const TEXT = 'string';
-const CONDITION = anyOf(TEXT, [TEXT], { '*': anyOf('string|number', ['string|number']) });
-const CONDITIONS = { 'when?': CONDITION, 'unless?': CONDITION };
-const COLUMNS = { 'iteration?': TEXT, 'rank?': TEXT, 'device?': TEXT, ...CONDITIONS };
-const LIST = { of: TEXT, match: TEXT, 'as?': TEXT, columns: { '*': TEXT }, 'skip?': TEXT };
-const SINGLE: readonly Shape[] = [
-  {
-    value: TEXT,
-    'of?': TEXT,
-    'unit?': anyOf(oneOf(...UNITS), /\{.*/),
-    'text?': TEXT,
-    'means?': TEXT,
-    'times?': 'string|number',
-    ...COLUMNS,
-  },
-  {
-    ...{ memory: TEXT, of: TEXT, unit: MEMORY_UNITS, 'means?': TEXT, 'moment?': TEXT, ...COLUMNS },
-    'precision?': anyOf('number', { 'most?': 'number', 'whole?': 'number', 'significant?': 'number' }),
-  },
-  { phase: oneOf(...PHASES), label: TEXT, 'time?': TEXT, ...COLUMNS },
-  { setting: TEXT, 'raw?': TEXT, to: TEXT, 'origin?': oneOf(...CONFIG_ORIGINS), ...CONDITIONS },
-  { env: TEXT, to: TEXT, origin: oneOf(...ENV_ORIGINS), ...CONDITIONS },
-  { layout: TEXT, raw: TEXT, of: TEXT, ...CONDITIONS },
-  { launch: TEXT, 'stage?': oneOf(...LAUNCH_STAGES, 'loop'), 'writer?': TEXT, ...CONDITIONS },
-  { failure: anyOf(oneOf(...INCIDENT_KINDS), /.*\{.*/), 'pid?': TEXT, ...CONDITIONS },
-  {
-    iteration: TEXT,
-    'target?': TEXT,
-    'columns?': { '*': TEXT },
-    'others?': { '*': TEXT },
-    'list?': LIST,
-    ...CONDITIONS,
-  },
-];
-const FIRST: Shape = { first: [anyOf(...SINGLE)], ...CONDITIONS };
-const each = (...rows: readonly Shape[]): Shape => ({ each: TEXT, match: TEXT, rows: [anyOf(...rows)], ...CONDITIONS });
-const ROW: Shape = anyOf(...SINGLE, FIRST, each(...SINGLE, FIRST, each(...SINGLE)));
-const FACTS: Readonly<Record<string, Shape>> = {
-  ...{ id: TEXT, title: TEXT, 'producer?': TEXT, versions: TEXT, source: TEXT },
-};
-const ENTRY: Shape = {
-  ...{ ...FACTS, anchors: [TEXT], rows: [ROW] },
-  ...{ pattern: anyOf(TEXT, [TEXT]), 'flags?': oneOf('i'), 'fields?': { '*': TEXT }, 'unused?': [TEXT] },
-  ...{ 'tables?': { '*': { '*': 'string|number' } }, 'replace?': { '*': [[TEXT, TEXT]] } },
-};
-/** Of formats whose rows are made by code. */
-const CODE: Readonly<Record<string, Shape>> = { ...FACTS, fields: { '*': TEXT } };
-const TABLES: Shape = { '*': { '*': TEXT } };
-const LISTS: Shape = [anyOf(TEXT, [TEXT])];
-const LINE: Shape = { ...CODE, anchors: LISTS, 'pattern?': TEXT, 'tables?': TABLES };
-const BLOCK = {
-  ...CODE,
-  'opens?': TEXT,
-  anchors: LISTS,
-  'tables?': TABLES,
-  mostForeign: 'number',
-  mostLines: 'number',
-} as const;
-const READ_BLOCK: Shape = {
-  ...{ ...BLOCK, anchors: [TEXT], 'tables?': { '*': { '*': 'string|number' } } },
-  lines: [{ match: TEXT, 'rows?': [ROW], 'then?': oneOf('last', 'over', 'foreign'), ...CONDITIONS }],
-};
 
 /** What must be in the match of an anchor that goes on before or behind it. */
 const LEAST_OVERLAP = 6;
@@ -140,14 +70,7 @@ function mayContain(pattern: RegExp, word: string): boolean {
 describe('formats that are data', () => {
   it('have the shape that FORMAT.md describes', () => {
     for (const [name, file] of FILES) {
-      const shape = {
-        producer: TEXT,
-        'fields?': { '*': TEXT },
-        'parts?': { '*': TEXT },
-        'unused?': [TEXT],
-        formats: [anyOf(ENTRY, READ_BLOCK, LINE, BLOCK)],
-      };
-      expect(checkShape(file, shape), name).toEqual([]);
+      expect(checkShape(file, FILE_SHAPE), name).toEqual([]);
     }
   });
 

@@ -1,6 +1,7 @@
 /** Checks the values of a rule, of a rules file or built in, key by key. */
 import { PHASES, type Phase } from '../../model/log-rows.js';
 import { COMPONENTS } from '../../model/vocabulary.js';
+import type { Wrong } from '../../text/user-list.js';
 import { compilePatterns, listOf } from './frame-pattern.js';
 import type { AttributionRule, BlockConditions, FramePattern, RuleSample } from './rule.js';
 
@@ -19,9 +20,6 @@ export const RULE_KEYS = [
 ];
 const CONDITION_KEYS = ['pool', 'lifetime', 'bytes', 'min_bytes', 'max_bytes'];
 const SAMPLE_KEYS = ['frames', 'from', 'pool', 'lifetime', 'bytes', 'component', 'phase'];
-
-/** `key`: where in the rule. */
-export type Wrong = (message: string, key?: string) => never;
 
 /** A rule without its samples; `keys`: those it may have. */
 export function checkRule(value: unknown, keys: readonly string[], wrong: Wrong): AttributionRule {

@@ -45,7 +45,7 @@ export interface Unusable extends Common {
 
 export type Examined = Recognised | Unusable;
 
-interface ExamineOptions extends Pick<DecodeContext, 'allTables' | 'run'> {
+interface ExamineOptions extends Pick<DecodeContext, 'allTables' | 'formats' | 'run'> {
   /** The assessments of all parsers are wanted. */
   readonly explain?: boolean | undefined;
   /** Of all files of its run. */

@@ -112,6 +112,7 @@ export interface DecoderJob {
   readonly mtimeMs: number;
   /** See `DecodeContext`. */
   readonly allTables?: boolean | undefined;
+  readonly formats?: string | undefined;
   readonly run?: RunFigures | undefined;
 }
 

@@ -72,8 +72,8 @@ async function decode(job: DecoderJob): Promise<void> {
       throw new MbfError('MBF2009', 'changed while it was read: it is not the file it was a moment ago');
     }
     const progress = (bytes: number): void => send({ type: 'progress', bytes });
-    const { name, allTables, run } = job;
-    const decoded = await decodeSource(parser, opened, sink, { name, progress, allTables, run });
+    const { name, allTables, formats, run } = job;
+    const decoded = await decodeSource(parser, opened, sink, { name, progress, allTables, formats, run });
     send({ type: 'done', ...decoded });
   } finally {
     await opened.close();

@@ -11,7 +11,7 @@ import { constraintOf, constraintTexts } from '../../../src/knowledge/constraint
 import { loadData } from '../../../src/knowledge/load-data.js';
 import { LINT_SEVERITIES } from '../../../src/model/results/lint.js';
 import { VERSION_NAMES } from '../../../src/model/results/log.js';
-import { checkShape, oneOf } from '../../knowledge/schema.js';
+import { checkShape, oneOf } from '../../../src/text/check-shape.js';
 import { factsOfSample, lintSamples, type RuleSamples, type Sample } from '../../support/lint-sample.js';
 
 const CONSTRAINTS = new Set(constraintTexts().map(({ id }) => id));

@@ -3,15 +3,10 @@ import { loadLogFormats, loadScalarNames, PARSERS } from '../../../../parsers/in
 import type { ExplainResult, FormatsResult } from '../../../model/results/format.js';
 import { explainText, formatsText } from '../../../report/knowledge/formats-text.js';
 import { defineVerb } from '../../define-verb.js';
+import { readFormats } from '../../formats-file.js';
 import { count, operand, option } from '../../options.js';
-import type { Session } from '../../session.js';
 import { openTextInput } from '../../text-input.js';
-
-async function explainFile(file: string, limit: number, session: Session): Promise<ExplainResult> {
-  const { explainLog } = await loadLogFormats();
-  const { source, name } = session.keep(await openTextInput(file));
-  return explainLog(source, basename(name), limit);
-}
+import { EXAMPLE_FORMATS } from './example-formats.js';
 
 export const verb = defineVerb({
   name: 'formats',
@@ -19,17 +14,28 @@ export const verb = defineVerb({
   operands: {
     file: operand('[file]', 'a text log: which formats read it; - for standard input; default: all formats'),
   },
-  options: { limit: option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20') },
-  examples: ['explain formats', 'explain formats log-allranks_0.out'],
-  async ask({ file, limit }, session): Promise<FormatsResult | ExplainResult> {
-    if (file !== undefined) return explainFile(file, limit, session);
-    const { listFormats } = await loadLogFormats();
+  options: {
+    limit: option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20'),
+    formats: option('--formats <file>', 'formats of your own (YAML), in addition'),
+  },
+  notes: `A file of formats, for --formats of every verb that reads paths, or MBF_FORMATS:
+${EXAMPLE_FORMATS.replace(/^/gm, '  ').trimEnd()}
+
+parsers/log/FORMAT.md describes all keys and rows.`,
+  examples: ['explain formats', 'explain formats log-allranks_0.out', 'explain formats train.log --formats ours.yaml'],
+  async ask({ file, limit, formats }, session): Promise<FormatsResult | ExplainResult> {
+    const checked = formats === undefined ? undefined : await readFormats(formats);
+    const { explainLog, listFormats, vocabularyWith } = await loadLogFormats();
+    if (file !== undefined) {
+      const { source, name } = session.keep(await openTextInput(file));
+      return explainLog(source, basename(name), limit, vocabularyWith(checked));
+    }
     const { listScalarNames } = await loadScalarNames();
     return {
       schema: 'mbforensics/formats@1',
       files: PARSERS.map(({ id, title }) => ({ id, title })),
       scalars: listScalarNames(),
-      formats: listFormats(),
+      formats: listFormats(checked),
     };
   },
   render: (result) => ('scalars' in result ? formatsText(result) : explainText(result)),

@@ -45,7 +45,8 @@ export const verb = defineVerb({
       () => `files that were read whole are kept in ${session.db}; the same command reads the remaining ones`,
     );
     try {
-      const how = { run, each, label, commit, allTables, followLinks, explain };
+      const { formats } = session.context;
+      const how = { run, each, label, commit, allTables, followLinks, explain, formats };
       const result = await ingest({ ...how, store, paths, now: new Date(), progress });
       if (!explain && result.sources.every(({ status }) => status === 'skipped')) {
         const links = result.sources.filter((source) => source.notes.some(({ kind }) => kind === NOT_FOLLOWED));

@@ -1,5 +1,5 @@
 /**
- * Checks the shape of a data file. A shape is:
+ * Checks the shape of data: of a user's file, and in tests of our own. A shape is:
  * - a type name, or several: `'string'`, `'number|null'` (`string`, `number`, `integer`, `boolean`, `null`, `any`)
  * - a regular expression that a string must match as a whole
  * - `[shape]`: a list; `[shape, shape]`: a list of exactly these
@@ -78,6 +78,19 @@ export const anyOf =
   (value: unknown): string | undefined => {
     const problems = shapes.map((shape) => checkShape(value, shape, ''));
     return problems.some((list) => list.length === 0) ? undefined : problems.at(-1)!.join('; ');
+  };
+
+/** A record whose shape follows from the first of these keys that it has. */
+export const byKey =
+  (shapes: Readonly<Record<string, Shape>>) =>
+  (value: unknown): string | undefined => {
+    const key =
+      typeof value !== 'object' || value === null
+        ? undefined
+        : Object.keys(shapes).find((name) => Object.hasOwn(value, name));
+    if (key === undefined)
+      return `expected a record with one of ${Object.keys(shapes).join(', ')}, got ${shown(value)}`;
+    return checkShape(value, shapes[key]!, key)[0];
   };
 
 /** The values that occur more than once. */
