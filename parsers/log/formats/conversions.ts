@@ -14,6 +14,7 @@ const DECIMAL: Readonly<Record<string, number>> = {
   '': 1,
   ...{ k: 1e3, K: 1e3, M: 1e6, G: 1e9, B: 1e9, T: 1e12, P: 1e15, E: 1e18 },
 };
+const LEADING = /^-?\d[\d,]{0,15}(?:\.\d{1,8})?(?:e[+-]?\d{1,3})?/i;
 const BINARY = ['', 'K', 'M', 'G', 'T', 'P'];
 
 /** What a conversion gives where the text holds nothing of the kind; of a setting, `null` is a value too. */
@@ -35,12 +36,20 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   commas: plainNumber,
   /** The same, of what is a number at all. */
   finite: (text) => (Number.isFinite(plainNumber(text)) ? plainNumber(text) : undefined),
+  /** The number that the text begins with: `40.66%` → 40.66. */
+  leading: (text) => {
+    const value = plainNumber(LEADING.exec(text)?.[0] ?? 'none');
+    return Number.isFinite(value) ? value : undefined;
+  },
   /** `nan` and `inf` included. */
   python: pythonNumber,
   /** `67.4M` → 67400000, decimal. */
   human: (text) => human(text)?.value,
   /** Seconds in milliseconds. */
   ms_of_s: (text) => millisecondsOf(Number(text)),
+  /** `0.25s` → 250. */
+  ms_behind_s: (text) =>
+    /^\d{1,9}(?:\.\d{1,9})?s$/.test(text) ? millisecondsOf(Number(text.slice(0, -1))) : undefined,
   /** All decimal numbers of the text. */
   sum: (text) => [...text.matchAll(/(?<!\w)\d{1,9}\.\d{1,6}/g)].reduce((sum, [part]) => sum + Number(part), 0),
   /** `4*8` → 32. */

@@ -116,7 +116,8 @@ interface IterationRow extends Conditions {
   readonly others?: Readonly<Record<string, Expression>>;
   /**
    * The items of a list: groups `name`, `text`, and `figure` where the number is but a part of the text, read by the
-   * conversion `as`, default `python`. Those without a column are `others`, unless `name text` matches `skip`.
+   * conversion `as`, default `python`, or those behind the column. Those without a column are `others`, unless `name
+   * text` matches `skip`.
    */
   readonly list?: {
     readonly of: Expression;
@@ -341,6 +342,7 @@ type EmitRow = (groups: Groups, emit: Emit) => boolean;
 /** Conversions of {@link CONVERSIONS} that are blind to digits, or keep them. */
 const BY_SHAPE: ReadonlySet<string> = new Set([
   ...['snake', 'words', 'lower', 'trim', 'python', 'finite', 'commas', 'ms_of_s', 'iteration', 'list', 'items'],
+  ...['leading', 'ms_behind_s'],
   ...['decimal', 'size', 'binary'],
 ]);
 const HAS_DIGIT = /\d/;
@@ -423,7 +425,7 @@ class RowCompiler {
       const text = String(list);
       pattern.lastIndex = 0;
       for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-        const groups = match.groups!;
+        const groups = match.groups ?? {};
         for (const name of outerNames) groups[name] = outer[name]!;
         for (const inner of rows) inner(groups, emit);
         if (match[0] === '') pattern.lastIndex += 1;
@@ -531,9 +533,10 @@ class RowCompiler {
       if (fields !== null) {
         for (const { groups: field } of String(fields.of(groups) ?? '').matchAll(fields.match)) {
           const { name = '', text = '', figure = text } = field!;
+          const column = fields.columns.get(name);
+          const inColumn = column?.value(field!);
           const value = fields.as(figure) ?? null;
-          const slot = value === null ? undefined : fields.columns[name];
-          if (slot !== undefined) known[slot] = value;
+          if (column !== undefined && typeof inColumn === 'number') known[column.slot] = inColumn;
           else if (fields.skip?.test(`${name} ${text}`) !== true)
             otherValues.push({ name, value: value === null ? pythonNumber(figure) : Number(value), text });
         }
@@ -553,7 +556,12 @@ class RowCompiler {
     const [each, skipped] = [new RegExp(match, 'g'), skip === undefined ? undefined : new RegExp(skip)];
     const isBlind = isDigitBlind(each) && (skipped === undefined || isDigitBlind(skipped));
     this.blind(isBlind && BY_SHAPE.has(as) && !Object.keys(columns).some((name) => HAS_DIGIT.test(name)));
-    return { of: this.expression(of), match: each, as: CONVERSIONS[as]!, columns, skip: skipped };
+    const read: Evaluate = ({ figure, text }) => figure ?? text;
+    const slots = Object.entries(columns).map(([name, column]) => {
+      const [slot = '', ...conversions] = column.split('|');
+      return [name, { slot, value: this.convert(read, conversions.length === 0 ? [as] : conversions) }] as const;
+    });
+    return { of: this.expression(of), match: each, as: CONVERSIONS[as]!, columns: new Map(slots), skip: skipped };
   }
 
   /** Sets the columns of a row whose groups matched. */

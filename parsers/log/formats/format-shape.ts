@@ -8,7 +8,7 @@ const UNITS = [
   ...['%', 's', 'ms', 'bytes', 'elements', 'tokens', 'count', 'ratio', 'ranks', 'iteration', 'pid', 'loss scale'],
   ...['samples/s', 'steps/s', 'FLOP', 'FLOP/s', 'TFLOP/s', 'TFLOP/s/GPU', 'W'],
 ];
-const MEMORY_UNITS = /bytes|count|[KMG]i?B|\{[\w|]+\}/;
+const MEMORY_UNITS = /bytes|count|[KMG]i?B|GiB or GB|\{[\w|]+\}/;
 const TEXT = 'string';
 const CONDITION = anyOf(TEXT, [TEXT], { '*': anyOf('string|number', ['string|number']) });
 const CONDITIONS = { 'when?': CONDITION, 'unless?': CONDITION };
@@ -16,7 +16,12 @@ const COLUMNS = { 'iteration?': TEXT, 'rank?': TEXT, 'device?': TEXT, ...CONDITI
 const LIST = { of: TEXT, match: TEXT, 'as?': TEXT, columns: { '*': TEXT }, 'skip?': TEXT };
 const EXPRESSION = (value: unknown): string | undefined =>
   typeof value === 'string' && value.includes('{') ? undefined : 'expected a text with an expression in braces';
-const PRECISION = anyOf('number', { 'most?': 'number', 'whole?': 'number', 'significant?': 'number' });
+const PRECISION = anyOf('number', {
+  'most?': 'number',
+  'whole?': 'number',
+  'significant?': 'number',
+  'share?': 'number',
+});
 /** `inside`: how deep rows of rows go. */
 const rowShape = (inside: number): Shape => {
   const deeper = inside === 0 ? [] : [rowShape(inside - 1)];

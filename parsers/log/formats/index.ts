@@ -10,9 +10,7 @@ import type { FormatCode, LogFormat } from './contract.js';
 import { dataFormats } from './data-format.js';
 import { DEEPSPEED_FLOPS_PROFILE } from './deepspeed/flops-profiler.js';
 import * as fsdp from './fsdp/memory-trace.js';
-import { HF_TRAINER_LOGS } from './huggingface/trainer.js';
 import { LIGHTNING_PROGRESS_BAR } from './lightning/progress-bar.js';
-import { EVALUATION_LINES } from './megatron/evaluation.js';
 import { ITERATION_LINES } from './megatron/iteration.js';
 import { MEMORY_LINES } from './megatron/memory.js';
 import { OFFLOAD_FORMATS } from './megatron/offload.js';
@@ -28,21 +26,18 @@ import { megatronArguments } from './settings/megatron-arguments.js';
 import { configObject, modelConfig } from './settings/python-objects.js';
 import * as shell from './settings/shell-lines.js';
 import * as yaml from './settings/yaml-blocks.js';
-import { NANOGPT_STEP } from './small/nanogpt.js';
 import { PRINTED_RATES } from './small/printed-rates.js';
 import { NVIDIA_SMI } from './system/devices.js';
 import { TORCH_MEMORY_SUMMARY } from './torch/memory-summary.js';
 import { TORCHTITAN_CONFIGURATION, TORCHTITAN_MESH } from './torchtitan/configuration.js';
-import { TORCHTITAN_STEP } from './torchtitan/step.js';
-import { TORCHTUNE_STEP } from './torchtune/metrics.js';
 import { VERL_STEP } from './verl/step.js';
 
 const CODE: readonly FormatCode[] = [
-  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES, EVALUATION_LINES].flat(),
+  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES].flat(),
   ...[OFFLOAD_FORMATS, NEMO_ITERATION_LINES, TIMER_FORMATS].flat(),
-  ...[TORCH_MEMORY_SUMMARY, DEEPSPEED_FLOPS_PROFILE, HF_TRAINER_LOGS, TORCHTITAN_STEP, TORCHTITAN_MESH],
-  ...[TORCHTITAN_CONFIGURATION, TORCHTUNE_STEP, ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
-  ...[COMPOSER_CONSOLE, OLMO_STEP, NANOGPT_STEP, TQDM_BAR, ...Object.values(mllog)],
+  ...[TORCH_MEMORY_SUMMARY, DEEPSPEED_FLOPS_PROFILE, TORCHTITAN_MESH],
+  ...[TORCHTITAN_CONFIGURATION, ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
+  ...[COMPOSER_CONSOLE, OLMO_STEP, TQDM_BAR, ...Object.values(mllog)],
   ...[NVIDIA_SMI, PRINTED_RATES, VERL_STEP],
   ...[megatronArguments, bridgeSummary, ...Object.values(yaml), deepspeedConfig, configObject, modelConfig],
   ...[...Object.values(shell), EXCEPTION_LINE, TORCHRUN_FOOTER],
