@@ -1,6 +1,7 @@
 import { loadData } from '../../src/knowledge/load-data.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { ExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
+import { unwrapSource } from '../../src/text/log-container.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { type LogOutput, type LogVocabulary, readLog } from './read-log.js';
@@ -134,7 +135,7 @@ export async function explainLog(
       },
     },
   };
-  await readLog(source, output, vocabulary);
+  await readLog((await unwrapSource(source)).source, output, vocabulary);
   settle();
   const sorted = [...shapes].sort(([, a], [, b]) => b.count - a.count || a.line - b.line);
   const shown = limit === 0 ? sorted : sorted.slice(0, limit);

@@ -1,6 +1,7 @@
 import { loadData } from '../../src/knowledge/load-data.js';
 import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
+import { containerOf, unwrapHead } from '../../src/text/log-container.js';
 import { LiteralScanner } from './literal-scanner.js';
 
 interface Mark {
@@ -27,6 +28,8 @@ function failureAnchors(): NonNullable<typeof failures> {
 const LOG_NAME = /\.(?:log|out|err|txt|stdout|stderr)(?:\.\d{1,4})?$|^log-|^slurm-\d|^(?:stdout|stderr)$/i;
 const DATA_NAME =
   /\.(?:jsonl?|ya?ml|py|pyi|md|markdown|rst|adoc|csv|tsv|ipynb|html?|xml|toml|cfg|ini|sh|sbatch|slurm|js|ts|c|cc|cpp|cu|h|hpp|rs|go|sql|css|svg|tex|lock|patch|diff)$/i;
+/** A log may begin further on: below what a file that is only met must have. */
+const POSSIBLE = 0.1;
 /** Zero bytes of a text: holes that a network file system leaves come in long runs. */
 const HOLE_BYTES = 256;
 
@@ -70,25 +73,32 @@ export function sniffLog(head: Head): Sniff {
   if (share < 0.95) return { score: 0, why: `${((1 - share) * 100).toFixed(0)} % of its first bytes are not text.` };
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1').trimStart();
   if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
+  const container = containerOf(head);
+  const text = container === null ? bytes : unwrapHead(container, bytes);
   const { anchors, scanner } = failureAnchors();
-  const failure = scanner.next(bytes, 0, bytes.length, bytes.length) >= 0 ? anchors[scanner.found[0]!]! : null;
-  if (failure === null && DOCUMENT_NAME.test(name)) {
-    const isLog = DOCUMENT_SCANNER.next(bytes, 0, bytes.length, bytes.length) >= 0;
-    return isLog
-      ? { score: 0.4, why: `It is a document, with ${DOCUMENT_MARKS[DOCUMENT_SCANNER.found[0]!]!.what}.` }
-      : { score: 0, why: 'It is a document, and no line of a log is in its beginning.' };
+  const what = container?.what ?? 'text';
+  const isData = DATA_NAME.test(name) || (container?.kind === 'data' && !LOG_NAME.test(name));
+  const isPage = container?.kind === 'page' || start.startsWith('<?xml');
+  // What a source file has of a log may be its own text, but for a failure.
+  const hasMarks = container !== null || !isData || DOCUMENT_NAME.test(name);
+  const literal =
+    scanner.next(text, 0, text.length, text.length) >= 0
+      ? `"${anchors[scanner.found[0]!]!}"`
+      : hasMarks
+        ? markIn(text, container !== null || isData)
+        : null;
+  if (isData || isPage) {
+    return literal === null
+      ? { score: POSSIBLE, why: `It is ${what}, and no line of a log is in its beginning.` }
+      : { score: 0.4, why: `It is ${what} with ${literal} in its beginning.` };
   }
-  const isPage = /^<(?:!doctype html|html|\?xml)/i.test(start);
-  if (isPage || DATA_NAME.test(name)) {
-    const what = isPage ? 'a web page' : 'a data or source file by its name';
-    return failure === null
-      ? { score: 0, why: `It is text, but ${what}, and no failure message is in its beginning.` }
-      : { score: 0.4, why: `It is ${what}, but "${failure}" is at its beginning.` };
-  }
-  if (failure !== null) return { score: 0.9, why: `It is text with "${failure}" in its beginning.` };
-  if (MARKS.next(bytes, 0, bytes.length, bytes.length) >= 0) {
-    return { score: 0.9, why: `It is text with ${LOG_MARKS[MARKS.found[0]!]!.what}.` };
-  }
-  if (LOG_NAME.test(name)) return { score: 0.9, why: 'It is text and named like a log.' };
-  return { score: 0.3, why: 'It is text, with nothing a training log is known by in its beginning.' };
+  if (literal !== null) return { score: 0.9, why: `It is ${what} with ${literal} in its beginning.` };
+  if (LOG_NAME.test(name)) return { score: 0.9, why: `It is ${what} and named like a log.` };
+  return { score: 0.3, why: `It is ${what}, with nothing a training log is known by in its beginning.` };
+}
+
+/** What a literal in a text is, if only logs have it. */
+function markIn(text: Uint8Array, isDocument: boolean): string | null {
+  const [marks, scanner] = isDocument ? ([DOCUMENT_MARKS, DOCUMENT_SCANNER] as const) : ([LOG_MARKS, MARKS] as const);
+  return scanner.next(text, 0, text.length, text.length) < 0 ? null : marks[scanner.found[0]!]!.what;
 }

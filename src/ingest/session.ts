@@ -466,7 +466,7 @@ export class Session {
   private async receive(
     run: RunRow,
     group: Group,
-    { candidate, parser }: Recognised,
+    { candidate, parser, otherwise }: Recognised,
     decode: (sink: DerivedSink) => Promise<DecodedSource>,
     notes: NoteFolder,
     oldId: number | undefined = undefined,
@@ -504,8 +504,8 @@ export class Session {
     });
     // A text among others, such as a licence or /etc/passwd, is not a log.
     const mayBeOther = parser.id === 'log' && !candidate.isNamed && !NAME_OF_LOG.test(candidate.path);
-    if (mayBeOther && texts?.isEmpty === true && incidents.length === 0)
-      return new MbfError('MBF2008', 'has no line of a training log');
+    if ((mayBeOther || otherwise !== undefined) && texts?.isEmpty === true && incidents.length === 0)
+      return otherwise ?? new MbfError('MBF2008', 'has no line of a training log');
     return { sourceId, decoded, fromName, incidents, writers, texts, nsys };
   }
 

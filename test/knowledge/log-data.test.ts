@@ -105,6 +105,10 @@ const FILES: readonly (readonly [string, Shape])[] = [
     ],
   ],
   [
+    'inputs/log-containers',
+    { names: ['string'], lineEnds: ['string'], cells: ['string'], unseen: ['string'], entities: { '*': 'string' } },
+  ],
+  [
     'inputs/known-wrong',
     {
       names: { '*': 'string' },
@@ -117,6 +121,7 @@ const FILES: readonly (readonly [string, Shape])[] = [
             'name?': 'string',
             'text?': ['string'],
             'not?': ['string'],
+            'yields?': oneOf(true),
           },
         },
       ],

@@ -28,6 +28,8 @@ export interface Recognised extends Common {
   readonly parser: ParserSpec;
   /** Undefined for a folder. */
   readonly opened: OpenedSource | undefined;
+  /** The error if it yields no row. */
+  readonly otherwise?: MbfError | undefined;
   /** See {@link decodeSource}. To be called once, and for one file after the other in the order they were examined. */
   decode(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
   /** In place of {@link decode}: see {@link Decoding.keep}. */
@@ -73,7 +75,7 @@ export async function examine(
     const asked = { isNamed, isBrief: explain !== true };
     const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), asked);
     if (detection.status !== 'recognised') return { ...common, ...detection };
-    const { parser, claims } = detection;
+    const { parser, claims, otherwise } = detection;
     const name = basename(path);
     const { sizeBytes, mtimeMs } = opened;
     const kind = threadFor(parser, sizeBytes, opened.compression !== 'none', runBytes);
@@ -81,7 +83,7 @@ export async function examine(
     const decoding = kind === undefined ? undefined : thread.start(job, kind);
     const decode: Recognised['decode'] = (sink, context) =>
       decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, ...options, name });
-    return { ...common, status: 'recognised', parser, claims, decode, keep: keeping(decode, decoding) };
+    return { ...common, status: 'recognised', parser, claims, otherwise, decode, keep: keeping(decode, decoding) };
   } catch (error) {
     if (error instanceof MbfError) {
       // As with other forms that this version does not read: not a fault of the file, and whether it is one of ours is

@@ -19,6 +19,7 @@ interface WrongRule {
   readonly name?: string;
   readonly text?: readonly string[];
   readonly not?: readonly string[];
+  readonly yields?: true;
   readonly fact: string;
 }
 
@@ -26,6 +27,9 @@ const { names, rules } = loadData('inputs/known-wrong') as {
   readonly names: Readonly<Record<string, string>>;
   readonly rules: readonly WrongRule[];
 };
+
+/** Rules that a line of a log in the text overrules: a page may show one. */
+export const YIELDING: ReadonlySet<string> = new Set(rules.flatMap(({ id, yields }) => (yields === true ? [id] : [])));
 
 const patterns = new Map<string, RegExp>();
 
