@@ -195,7 +195,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     },
   ],
   devices: {
-    models: [{ pattern: 'string', capability: 'number', gib: 'integer', 'bf16_tflops?': 'integer' }],
+    models: [{ pattern: 'string', 'capability?': 'number', gib: 'integer', 'bf16_tflops?': 'integer' }],
     targets: [{ label: /[A-Z0-9-]+/, mib: 'integer', source: 'string' }],
   },
   'words/history': { notes: { '*': 'string' }, missing: { '*': 'string' } },

@@ -5,7 +5,8 @@ import type { Device } from './facts.js';
 
 interface Model {
   readonly pattern: RegExp;
-  readonly capability: number;
+  /** Of CUDA; of no other device. */
+  readonly capability?: number;
   readonly gib: number;
   readonly bf16_tflops?: number;
 }
@@ -29,7 +30,7 @@ export function deviceOf(name: string): Device | null {
   const explicit = /(\d{2,3})\s*g(?:i?b)?\b/.exec(plain(name));
   return {
     name,
-    capability: model.capability,
+    capability: model.capability ?? null,
     total_bytes: (explicit === null ? model.gib : Number(explicit[1])) * GIB,
   };
 }
