@@ -446,16 +446,17 @@ class ShellReader {
           return true;
         }
         const before = index;
-        if (state === 'slurm') index += this.slurmOption(words, index);
+        // `torchrun -m package.train`, `accelerate launch -m package.train`.
+        const isModule = text === '-m' || (text === '--module' && state === 'launcher');
+        if (isModule && /^(?:other|python|launcher)$/.test(state) && words[index + 1] !== undefined) {
+          const module = words[index + 1]!.text;
+          const isLauncher = /^(?:torch\.distributed\.(?:run|launch)|deepspeed\.launcher\.\w{1,40})$|^accelerate\b/;
+          state = isLauncher.test(module) ? 'launcher' : 'trainer';
+          index += 1;
+        } else if (state === 'slurm') index += this.slurmOption(words, index);
         else if (state === 'launcher') index += this.launcherOption(words, index);
         else if (state === 'mpi') index += this.mpiOption(words, index);
         else if (state === 'container') index += this.containerOption(words, index);
-        else if (text === '-m' && words[index + 1] !== undefined) {
-          const module = words[index + 1]!.text;
-          state = /^torch\.distributed\.(?:run|launch)$|^accelerate\b/.test(module) ? 'launcher' : 'trainer';
-          isFound = true;
-          index += 1;
-        }
         if (index > before) isFound = true;
         continue;
       }

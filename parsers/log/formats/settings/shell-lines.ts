@@ -26,11 +26,11 @@ export const shellTrace: LineCode = {
 };
 
 const LAUNCHER =
-  /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|(?:swift|megatron) (?:sft|pt|rlhf)|llamafactory-cli|axolotl|trl|tune run)\s/;
+  /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|(?:swift|megatron) (?:sft|pt|rlhf)|llamafactory-cli|axolotl|trl|tune run|vllm serve|nemo llm|(?:docker|podman) run)\s/;
 
 /** Where the word of a launcher or script begins, or -1. */
 function commandStart(line: string): number {
-  const script = line.indexOf('.py ');
+  const script = line.search(/\.(?:py|sh) /);
   const match = LAUNCHER.exec(line);
   const launcher = match === null ? -1 : match.index + match[0].search(/\w/);
   if (script < 0 && launcher < 0) return -1;
@@ -57,8 +57,19 @@ export const commandLine: LineCode = {
   },
 };
 
+/** The words of a command as Python and JSON print a list of them. */
+const LIST = /\[((?:(?:'[^'\n]{0,2000}'|"[^"\n]{0,2000}")(?:, {0,4})?){2,400})\]/;
+const ITEM = /'[^'\n]{0,2000}'|"[^"\n]{0,2000}"/g;
+
 /** Prose has at most one known setting; a trainer that is started counts as one. */
-function emitCommand(text: string, emit: Emit): void {
+function emitCommand(line: string, emit: Emit): void {
+  const list = LIST.exec(line)?.[1]?.match(ITEM)?.join(' ');
+  const text =
+    list === undefined
+      ? line
+      : /^["']--/.test(list)
+        ? `python train.py ${list}`
+        : ` ${list.replace(/^["']([^"']*)["']/, '$1')}`;
   const start = commandStart(text);
   if (start < 0) return;
   const settings = readShellSettings(text.slice(start));
