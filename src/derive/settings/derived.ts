@@ -319,8 +319,13 @@ function overlap(settings: Settings): void {
 
 const isOfSection = (rawKey: string): boolean => /(?:^|\.)comm_overlap\./.test(rawKey);
 
-/** `strategy.fsdp` names the implementation. */
+/**
+ * `strategy.fsdp` names the implementation. `llm.pretrain` and `llm.finetune` check the strategy of the trainer before
+ * they build the model (NeMo nemo/collections/llm/api.py _validate_config).
+ */
 function nemo(settings: Settings): void {
+  if (/(?:^|\.)strategy\./.test(settings.get('sequence_parallel')?.raw_key ?? ''))
+    noSequenceParallel(settings, sizeOf(settings, 'tensor_model_parallel_size', 1));
   const fsdp = settings.get('strategy.fsdp');
   if (fsdp?.value === 'pytorch') force(settings, 'use_torch_fsdp2', 'True', fsdp);
   else if (fsdp?.value === 'megatron') force(settings, 'use_megatron_fsdp', 'True', fsdp);

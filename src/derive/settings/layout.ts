@@ -14,7 +14,8 @@ const MOST_STAGES_TEXT = 65_536;
  */
 export function stagesOfLayout(layout: string): readonly string[] | null {
   if (layout.startsWith('[')) return null;
-  let text = layout.replace(/[\s,]/g, '');
+  // Launch scripts escape bars and brackets for the shell.
+  let text = layout.replace(/[\s,\\]/g, '');
   for (const pattern of [/\(([^()]*)\)\*(\d{1,5})/, /([^()|])\*(\d{1,5})/])
     for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
       const [part, body, count] = match;
