@@ -16,6 +16,16 @@ export function spellingsOf({ id, title, spellings, misspelt = [] }: Knob): stri
   return [id, title, ...spellings.nemo, ...spellings.megatron_bridge, ...spellings.megatron_lm, ...misspelt];
 }
 
+/** Whether it is the knob itself, in some spelling, and not only one of its values or a path with the same end. */
+export function isKnob(knob: Knob, asked: string): boolean {
+  const wanted = plain(asked);
+  return (
+    spellingsOf(knob).some((spelling) =>
+      [spelling, spelling.split('.').at(-1)!].some((one) => plain(one) === wanted),
+    ) || plain(knob.id) === plain(canonicalOf(asked))
+  );
+}
+
 /** The surest way that finds one decides: the id, a spelling, the last part of a path, the dictionary, a value. */
 export function findKnobs(asked: string): readonly Knob[] {
   const wanted = plain(asked);

@@ -1,6 +1,7 @@
 /** Named conditions for `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
+import { unlistedModules } from '../../knowledge/module-lists.js';
 import { type Condition, oneClause, onSetting, onVariable, type Tri, unlessUnknown, where } from './condition.js';
 import type { FactsView, Looked } from './facts.js';
 import { chunksUneven, leavesRest, split } from './layer-split.js';
@@ -161,6 +162,9 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
       const fact = older.filter(([key, pattern]) => pattern.test(writtenValue(view, key) ?? ''));
       return [fact.length > 0, ...fact.map(([key]) => view.setting(key))];
     }),
+
+  /** Of a list of modules: one that this release does not know, or none does. */
+  unlisted: (key) => conditionOfText(unlistedModules(key!), `module-lists: ${key}`),
 
   recompute_modules_asked: () =>
     where('recompute_modules set', (view) => {

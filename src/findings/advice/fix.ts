@@ -123,6 +123,11 @@ const DATA = loadData('fixes') as {
   readonly proposals: Readonly<Record<string, ProposalData>>;
 };
 
+/** What `fixes.yaml` has of each fix, as one text: where a name is looked for. */
+export function fixTexts(): ReadonlyMap<string, string> {
+  return new Map(DATA.fixes.map((row) => [row.id, JSON.stringify([row, DATA.proposals[row.id] ?? {}])]));
+}
+
 /** What of a proposal depends on the run; the rest is as `fixes.yaml` has it. A flag: whether there is one at all. */
 export type Propose = (context: FixContext) => boolean | Partial<Proposal> | readonly Partial<Proposal>[];
 

@@ -7,6 +7,7 @@ import type { RawFacts } from '../../derive/settings/facts.js';
 import { textTerms } from '../../derive/settings/terms.js';
 import { isOn } from '../../derive/settings/values.js';
 import { isKnownConfigKey, namesOfMemory } from '../../knowledge/config-keys.js';
+import { isBridgeSection, releaseText, upstreamName } from '../../knowledge/upstream-names.js';
 import type { LintFact, LintFinding, LintResult, LintUnknownSetting } from '../../model/results/lint.js';
 
 export interface LintSubject {
@@ -56,7 +57,13 @@ function assumedOf({ findings }: Linted): LintFact[] {
   return [...facts.values()];
 }
 
-// Settings that bear on memory by their names, and that neither the catalogue of settings nor a rule knows.
+// Settings that bear on memory by their names and that no rule reads, and those that no catalogue of upstream has.
+
+/** A flag, or a field of a section of the configuration: not what a dictionary within a section holds. */
+function isOwnName(rawKey: string): boolean {
+  const parts = rawKey.replace(/^(?:--|cfg\.)/, '').split('.');
+  return parts.length <= 2 && /^[a-z][\w-]*$/.test(parts.at(-1)!) && (parts.length === 1 || isBridgeSection(parts[0]!));
+}
 
 let read: ReadonlySet<string> | undefined;
 
@@ -72,15 +79,25 @@ function keysOfRules(): ReadonlySet<string> {
   return read;
 }
 
-/** In the order of their places. A setting that is off, empty or None is left out. */
-export function unknownSettings({ settings }: RawFacts): LintUnknownSetting[] {
+/**
+ * In the order of their places. A setting that is off, empty or None is left out. Names that bear on nothing are listed
+ * for Megatron-LM and Megatron Bridge only, whose names are all in the catalogue.
+ */
+export function unknownSettings({ settings, framework: { name: framework } }: RawFacts): LintUnknownSetting[] {
   const { memory, other } = namesOfMemory();
+  const isCatalogued = framework === 'megatron-lm' || framework === 'megatron-bridge';
   return [...settings]
-    .flatMap(([key, { value, raw_key, file, line }]): LintUnknownSetting[] => {
+    .flatMap(([key, { value, raw_key, origin, file, line }]): LintUnknownSetting[] => {
       if (value === null || !isOn(value) || file === '') return [];
-      if (!memory.test(key) || other.test(key)) return [];
       if (isKnownConfigKey(raw_key) || isKnownConfigKey(key) || keysOfRules().has(key)) return [];
-      return [{ key, value, raw_key, file, line }];
+      const upstream = upstreamName(raw_key) ?? upstreamName(key);
+      const bearsOnMemory = memory.test(key) && !other.test(key);
+      // The program that printed its arguments has them.
+      const isStrange = isCatalogued && upstream === undefined && !origin.startsWith('log ') && isOwnName(raw_key);
+      if (!bearsOnMemory && !isStrange) return [];
+      const release = upstream === undefined ? '' : releaseText(upstream);
+      const known = upstream === undefined ? null : [upstream.of, release].filter((part) => part !== '').join(', ');
+      return [{ key, value, raw_key, known, file, line }];
     })
     .sort((a, b) => (a.file! < b.file! ? -1 : a.file! > b.file! ? 1 : a.line! - b.line!));
 }

@@ -50,6 +50,44 @@ export interface Reference {
   readonly text: string;
 }
 
+export interface RuleReference extends Reference {
+  readonly severity: 'error' | 'warning' | 'note';
+}
+
+/** A name of upstream without a knob of its own. */
+export interface ExplainedName {
+  readonly is: 'name';
+  readonly id: string;
+  readonly kind: 'setting' | 'variable' | 'allocator option' | 'module';
+  /** What an option does; null: see the lists, knobs and rules that have it. */
+  readonly does: string | null;
+  /** Class that has the field, or that it is an argument; null: unknown. */
+  readonly of: string | null;
+  /** Releases that have it, like `Megatron-Core ≥ 0.19`; null: all, or unknown. */
+  readonly versions: string | null;
+  readonly source: string | null;
+  /** Other names of the same setting. */
+  readonly also: readonly string[];
+  readonly spellings: KnobSpellings;
+  /** Settings that are lists of modules and accept it; `since`: null of all releases. */
+  readonly lists: readonly {
+    readonly list: string;
+    /** What happens to the modules of the list. */
+    readonly what: string;
+    /** What the module is. */
+    readonly does: string;
+    readonly since: string | null;
+  }[];
+  readonly defaults: readonly { readonly value: string | null; readonly source: string }[];
+  readonly rules: readonly RuleReference[];
+  /** Ids of knobs that mention it. */
+  readonly knobs: readonly string[];
+  /** Ids of fixes that mention it. */
+  readonly fixes: readonly string[];
+  /** Published measurements with it. */
+  readonly measured: readonly Reference[];
+}
+
 export interface ExplainedRule {
   readonly is: 'rule';
   readonly id: string;
@@ -120,6 +158,7 @@ export interface ExplainedError {
 export type Explained =
   | ExplainedRule
   | ExplainedKnob
+  | ExplainedName
   | ExplainedSymptom
   | ExplainedDisagreement
   | ExplainedFix

@@ -62,6 +62,8 @@ export interface LintUnknownSetting {
   readonly value: string;
   /** As {@link LintFact}. */
   readonly raw_key: string;
+  /** Class and releases of upstream that have it, like `TransformerConfig, ≥ 0.19`; null: no catalogue has the name. */
+  readonly known: string | null;
   readonly file: string | null;
   readonly line: number | null;
 }

@@ -3,6 +3,7 @@ import type { AdviceEvidence } from '../../model/results/advise.js';
 import type {
   Explained,
   ExplainedKnob,
+  ExplainedName,
   ExplainedRule,
   ExplainResult,
   KnobEffect,
@@ -26,6 +27,8 @@ function blockOf(one: Explained): readonly string[] {
       return ruleBlock(one);
     case 'knob':
       return knobBlock(one);
+    case 'name':
+      return nameBlock(one);
     case 'symptom':
       return [
         ...head('symptom', one.id, one.symptom),
@@ -85,6 +88,32 @@ function knobBlock(knob: ExplainedKnob): string[] {
     ...references('disputed', knob.disputes),
   ];
 }
+
+function nameBlock(name: ExplainedName): string[] {
+  const { kind, of, does, versions, spellings } = name;
+  return [
+    ...head(of === null ? kind : `${kind}, ${of}`, name.id, does ?? ''),
+    ...(versions === null ? [] : line('versions', versions)),
+    ...list('Bridge', spellings.megatron_bridge, '  '),
+    ...list('Megatron-LM', spellings.megatron_lm, '  '),
+    ...list('also', name.also, '  '),
+    ...name.lists.flatMap(({ list: key, what, does: module, since }) =>
+      line('in', `${key} (${what}): ${module}${since === null ? '' : `; ${sinceText(since)}`}`),
+    ),
+    ...name.defaults.flatMap(({ value, source }) => line('default', `${value ?? 'None'} (${source})`)),
+    ...short(
+      'rules',
+      name.rules.map(({ id, severity, text }) => ({ id: `${id} (${severity})`, text })),
+    ),
+    ...list('knobs', name.knobs, ', '),
+    ...list('fixes', name.fixes, ', '),
+    ...short('measured', name.measured),
+    ...(name.source === null ? [] : line('source', name.source)),
+  ];
+}
+
+const sinceText = (since: string): string =>
+  since === 'dev' ? 'on the development branch only' : `from Megatron-Core ${since} on`;
 
 const KIND: Readonly<Record<ExplainedKnob['kind'], string>> = {
   setting: 'knob, a setting',

@@ -224,18 +224,26 @@ function releaseLines({ unknown }: LintResult): string[] {
 }
 
 function unknownSettingLines(settings: readonly LintUnknownSetting[]): string[] {
-  if (settings.length === 0) return [];
-  const shown = settings
-    .slice(0, FACTS_SHOWN)
-    .map(
-      (one) =>
-        `${printable(one.raw_key)}: ${shortText(one.value, FACT_VALUE)}${one.line === null ? '' : ` (line ${one.line})`}`,
-    );
-  if (settings.length > shown.length) shown.push(`${settings.length - shown.length} more`);
   return [
-    '',
-    ...paragraph(`${counted(settings.length, 'setting')} unknown and not checked by any rule: ${shown.join(', ')}`),
+    ...settingsLine(
+      settings.filter(({ known }) => known === null),
+      'unknown and not checked by any rule',
+    ),
+    ...settingsLine(
+      settings.filter(({ known }) => known !== null),
+      'not checked by any rule',
+    ),
   ];
+}
+
+function settingsLine(settings: readonly LintUnknownSetting[], what: string): string[] {
+  if (settings.length === 0) return [];
+  const shown = settings.slice(0, FACTS_SHOWN).map(({ raw_key: key, value, known, line }) => {
+    const notes = [...(known === null ? [] : [known]), ...(line === null ? [] : [`line ${line}`])];
+    return `${printable(key)}: ${shortText(value, FACT_VALUE)}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
+  });
+  if (settings.length > shown.length) shown.push(`${settings.length - shown.length} more`);
+  return ['', ...paragraph(`${counted(settings.length, 'setting')} ${what}: ${shown.join(', ')}`)];
 }
 
 function assumedLines(assumed: readonly LintFact[]): string[] {

@@ -8,7 +8,7 @@ import { factsOfSettings } from '../../../src/derive/settings/facts-of-settings.
 import { describeLint, unknownSettings } from '../../../src/findings/lint/describe-lint.js';
 import { readSettingsOf } from '../../../src/ingest/finish/read-settings.js';
 import { lintText } from '../../../src/report/start/lint-text.js';
-import { MB, rawFacts } from './raw-facts.js';
+import { LM, MB, rawFacts } from './raw-facts.js';
 
 const dump = (model: readonly string[]): string[] => [
   '------- Task Configuration -------',
@@ -82,6 +82,7 @@ describe('names that only some releases know', () => {
 describe('unknown settings', () => {
   it('are those that bear on memory by their names, and are on', () => {
     const facts = rawFacts({
+      some_new_gather: 'True',
       dynamic_context_parallel: 'True',
       max_seqlen_per_dp_cp_rank: '4096',
       sequence_packing_scheduler: 'default_dynamic_cp',
@@ -93,10 +94,22 @@ describe('unknown settings', () => {
       rl_offload_new: 'True',
       tokenizer_padding: 'left',
     });
-    expect(unknownSettings(facts).map(({ key }) => key)).toEqual([
-      'dynamic_context_parallel',
-      'max_seqlen_per_dp_cp_rank',
-      'sequence_packing_scheduler',
+    const dev = 'ModelParallelConfig, only on the development branch of Megatron-Core';
+    expect(unknownSettings(facts).map(({ key, known }) => [key, known])).toEqual([
+      ['some_new_gather', null],
+      ['dynamic_context_parallel', dev],
+      ['max_seqlen_per_dp_cp_rank', 'ModelParallelConfig, Megatron-Core ≥ 0.16'],
+      ['sequence_packing_scheduler', dev],
     ]);
+    const result = describeLint(facts, { subject: ['run.yaml'], run: null, rules: 1 }, lint(facts));
+    expect(lintText(result).replaceAll(/\s+/g, ' ')).toMatch(
+      /1 setting unknown and not checked by any rule: some_new_gather: True \(line 1\) 3 settings not checked by any rule: dynamic_context_parallel: True \(ModelParallelConfig, only on/,
+    );
+  });
+
+  it('are, for Megatron, all names that no release has', () => {
+    const config = { no_such_argument: '1', moe_router_group_topk: '4', 'hf_config.extra': '1' };
+    expect(unknownSettings(rawFacts(config, LM)).map(({ key }) => key)).toEqual(['no_such_argument']);
+    expect(unknownSettings(rawFacts(config))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { conditionOf } from '../../../derive/lint/lint.js';
 import type { LintRule } from '../../../derive/lint/rule.js';
 import { lintRules } from '../../../derive/lint/rules.js';
 import { DISAGREEMENTS, type Disagreement } from '../../../knowledge/disagreements.js';
-import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
+import { findKnobs, isKnob, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
 import { nearest } from '../../../knowledge/nearest.js';
@@ -20,6 +20,7 @@ import type {
 import { FIXES } from '../../advice/fixes/index.js';
 import { knobRow } from './list-knobs.js';
 import { rulesOf, versionsText, withoutValues } from './rule-words.js';
+import { explainNames, mentionedNames } from './upstream.js';
 
 /** @throws MbfError where nothing has that name, with those that are like it */
 export function explain(asked: string): ExplainResult {
@@ -58,7 +59,9 @@ function everything(asked: string): readonly Explained[] {
   // A rule's id is not taken for a spelling of a knob, whatever it resembles. A fix's id may be one: `tp`.
   const isTaken = named.some(({ is }) => is !== 'fix');
   const knobs = findKnobs(asked).filter((knob) => !isTaken || isIt(knob));
-  return [...knobs.map(knobOf), ...named];
+  const topics = [...knobs.map(knobOf), ...named];
+  const isWhole = isTaken || knobs.some((knob) => isKnob(knob, asked));
+  return isWhole ? topics : [...explainNames(asked), ...topics];
 }
 
 function names(): string[] {
@@ -67,6 +70,7 @@ function names(): string[] {
     ...SYMPTOMS.map(({ name }) => name),
     ...KNOBS.flatMap(spellingsOf).filter((spelling) => !spelling.includes(' ')),
     ...Object.keys(ERROR_REMEDIES),
+    ...mentionedNames(),
   ];
 }
 

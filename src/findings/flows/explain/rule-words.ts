@@ -17,7 +17,7 @@ export function withoutValues(text: string): string {
     .replaceAll(/: \{clause\}/g, '')
     .replaceAll(/ \([^(){}]{0,60}\{[\w.]+\}\)/g, '')
     .replaceAll(/\b([A-Z]{2,4}) \{[\w.]+\}/g, '$1')
-    .replaceAll(/\b([\w.]+) \{\1\}/g, '$1')
+    .replaceAll(/\b([\w.]+)[ =]\{\1\}/g, '$1')
     .replaceAll(/\{([\w.]+)\}/g, '$1');
 }
 
