@@ -18,11 +18,10 @@ export function spellingsOf({ id, title, spellings, misspelt = [] }: Knob): stri
 
 /** Whether it is the knob itself, in some spelling, and not only one of its values or a path with the same end. */
 export function isKnob(knob: Knob, asked: string): boolean {
-  const wanted = plain(asked);
+  const name = plain(asked);
   return (
-    spellingsOf(knob).some((spelling) =>
-      [spelling, spelling.split('.').at(-1)!].some((one) => plain(one) === wanted),
-    ) || plain(knob.id) === plain(canonicalOf(asked))
+    spellingsOf(knob).some((spelling) => [spelling, spelling.split('.').at(-1)!].some((one) => plain(one) === name)) ||
+    plain(knob.id) === plain(canonicalOf(asked))
   );
 }
 

@@ -1,19 +1,23 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { readAllocConf } from '../../src/allocator/settings.js';
 import { lintRules } from '../../src/derive/lint/rules.js';
 import { FRAMEWORKS } from '../../src/derive/settings/facts.js';
 import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIX_REASONS } from '../../src/findings/advice/non-fixes.js';
+import { allocatorOptions } from '../../src/findings/flows/explain/upstream.js';
 import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { activityData } from '../../src/knowledge/activities.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
+import { moduleLists } from '../../src/knowledge/module-lists.js';
 import { SYMPTOMS } from '../../src/knowledge/symptoms.js';
 import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
+import { upstreamNames } from '../../src/knowledge/upstream-names.js';
 import { wordTable } from '../../src/knowledge/words.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
@@ -59,6 +63,21 @@ const ANSWER: Shape = [oneOf('confirmed', 'refuted', 'untested'), 'string'];
 const TEXTS: Shape = { '*': 'string' };
 
 const SHAPES: Readonly<Record<string, Shape>> = {
+  'upstream-names': [
+    {
+      of: 'string',
+      source: 'string',
+      'bridge?': /cfg\.\w+/,
+      'since?': { '*': [/[A-Za-z]\w+/] },
+      'gone?': { '*': [/[A-Za-z]\w+/] },
+      'no_argument?': LIST,
+      'names?': [/[A-Za-z]\w+/],
+    },
+  ],
+  'module-lists': {
+    '*': { source: 'string', what: 'string', modules: { '*': { 'since?': /0\.\d+|dev/, does: 'string' } } },
+  },
+  'allocator-options': { '*': { 'since?': /\d+\.\d+/, does: 'string' } },
   terms: { '*': /.+/ },
   'framework-versions': { '*': { '*': /\d+\.\d+/ } },
   defaults: {
@@ -209,6 +228,32 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 
 it.each(Object.entries(SHAPES))('%s has its shape', (name, shape) => {
   expect(checkShape(loadData(name), shape)).toEqual([]);
+});
+
+it('names of upstream are in one place, and have a release that is known', () => {
+  const names = (loadData('upstream-names') as readonly Readonly<Record<string, unknown>>[]).flatMap((group) => [
+    ...Object.values((group['since'] ?? {}) as Readonly<Record<string, string[]>>).flat(),
+    ...((group['names'] ?? []) as string[]),
+  ]);
+  expect(repeated(names)).toEqual([]);
+  const releases = new Set([...upstreamNames().values()].map(({ since }) => since));
+  expect(releases).toEqual(new Set(['0.15', '0.16', '0.17', '0.18', '0.19', '0.20', 'dev', null]));
+});
+
+it('rules name the modules that only some releases have', () => {
+  for (const [key, rule] of [
+    ['recompute_modules', 'rc-modules'],
+    ['offload_modules', 'fine-modules'],
+  ] as const) {
+    const message = lintRules().find(({ id }) => id === rule)!.message;
+    const newer = Object.entries(moduleLists()[key]!.modules).filter(([, { since }]) => since !== undefined);
+    expect(newer.filter(([name]) => !message.includes(name))).toEqual([]);
+  }
+});
+
+it('options of the allocator are those that its settings are read with', () => {
+  for (const name of Object.keys(allocatorOptions()))
+    expect(readAllocConf(`${name}:1`).problems.join(), name).not.toContain('not a known option');
 });
 
 it('every symptom has words', () => {

@@ -114,7 +114,11 @@ export interface ExplainedKnob extends KnobRow {
   readonly conflicts: readonly string[];
   /** As a guide has it, and nothing accepts it. */
   readonly misspelt: readonly string[];
+  /** Of a list of modules: what it accepts; `since`: null of all releases. */
+  readonly modules: readonly { readonly name: string; readonly since: string | null; readonly does: string }[];
   readonly rules: readonly Reference[];
+  /** Ids of fixes that mention it. */
+  readonly fixes: readonly string[];
   readonly disputes: readonly Reference[];
 }
 

@@ -79,12 +79,16 @@ function knobBlock(knob: ExplainedKnob): string[] {
         ]),
     ...list('misspelt', knob.misspelt, '  '),
     ...(knob.values === '' ? [] : line('values', knob.values)),
+    ...knob.modules.flatMap(({ name, since, does }, index) =>
+      line(index === 0 ? 'modules' : '', `${name}: ${does}${since === null ? '' : `; ${sinceText(since)}`}`),
+    ),
     ...line('memory', effect(knob.memory)),
     ...line('speed', effect(knob.speed)),
     ...list('requires', knob.requires, '; '),
     ...list('conflicts', knob.conflicts, '; '),
     ...knob.evidence.flatMap((one, index) => line(index === 0 ? 'evidence' : '', evidence(one))),
     ...short('rules', knob.rules),
+    ...list('fixes', knob.fixes, ', '),
     ...references('disputed', knob.disputes),
   ];
 }

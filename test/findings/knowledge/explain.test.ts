@@ -1,11 +1,18 @@
 /** Everything that has a name is found by it, in any spelling; what has none is refused with names like it. */
 import { describe, expect, it } from 'vitest';
-import { lintRules } from '../../../src/derive/lint/rules.js';
+import { LINT_TOPICS, lintRecords, lintRules } from '../../../src/derive/lint/rules.js';
+import { defaults } from '../../../src/derive/settings/defaults.js';
+import { fixTexts } from '../../../src/findings/advice/fix.js';
 import { explain } from '../../../src/findings/flows/explain/explain.js';
 import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
+import { ALLOCATOR_OPTIONS, KNOB_EFFECTS } from '../../../src/findings/settings/knob-effects.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
+import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
+import { KNOBS } from '../../../src/knowledge/knobs/index.js';
+import { moduleLists } from '../../../src/knowledge/module-lists.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_REMEDIES } from '../../../src/model/errors.js';
+import type { ExplainedName } from '../../../src/model/results/knowledge.js';
 import { explainedText, knobsText } from '../../../src/report/knowledge/explain-text.js';
 
 const actual = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
@@ -32,6 +39,17 @@ describe('explain', () => {
     ['mem-oom-one-rank', 'symptom S1'],
     ['d9', 'disagreement D9'],
     ['mbf1001', 'error MBF1001'],
+    ['dsa_indexer_topk', 'name dsa_indexer_topk'],
+    ['--outer-dp-sharding-strategy', 'name outer_dp_sharding_strategy'],
+    ['cfg.ddp.fsdp_double_buffer', 'name fsdp_double_buffer'],
+    ['model.mtp_num_layers=1', 'name mtp_num_layers'],
+    ['--ddp-num-buckets', 'knob num_buckets'],
+    ['--log-probs-chunk-size', 'knob logprob_chunk_size'],
+    ['PYTORCH_ALLOC_CONF', 'name PYTORCH_ALLOC_CONF'],
+    ['NCCL_SOCKET_IFNAME', 'name NCCL_SOCKET_IFNAME'],
+    ['large_segment_size_mb:40', 'name large_segment_size_mb'],
+    ['fused_group_mlp', 'name fused_group_mlp'],
+    ['gdn', 'name gdn'],
   ])('%s is %s', (asked, is) => {
     expect(actual(asked)).toContain(is);
   });
@@ -51,6 +69,59 @@ describe('explain', () => {
     expect(knob.evidence.map(({ grade }) => grade)).toContain('measured');
     expect(knob.disputes.map(({ id }) => id)).toContain('D8');
     expect(knob.rules.map(({ id }) => id)).toContain('rc-modules');
+  });
+
+  it('gives a name of upstream with what mentions it', () => {
+    const nameOf = (asked: string): ExplainedName => {
+      const name = explain(asked).found.find(({ is }) => is === 'name');
+      if (name?.is !== 'name') throw new Error('no name');
+      return name;
+    };
+    const module = nameOf('gdn_norm_out');
+    expect(module.kind).toBe('module');
+    expect(module.lists).toMatchObject([{ list: 'recompute_modules', since: '0.19' }]);
+    expect(module.rules.map(({ id, severity }) => `${id} ${severity}`)).toContain('rc-gdn error');
+    expect(nameOf('gdp_qkv').lists.map(({ list }) => list)).toEqual(['recompute_modules', 'offload_modules']);
+    expect(nameOf('gdn').lists).toMatchObject([{ since: 'dev' }]);
+    const setting = nameOf('fsdp_double_buffer');
+    expect(setting).toMatchObject({ of: 'DistributedDataParallelConfig', kind: 'setting' });
+    expect(setting.defaults.map(({ value }) => value)).toContain('False');
+    expect(setting.spellings).toMatchObject({
+      megatron_bridge: ['cfg.ddp.fsdp_double_buffer'],
+      megatron_lm: ['--fsdp-double-buffer'],
+    });
+    expect(nameOf('use_layer_wise_param_layout').versions).toMatch(/^Megatron-Core ≥ 0\.\d+/);
+    expect(nameOf('graph_capture_record_stream_reuse')).toMatchObject({
+      kind: 'allocator option',
+      versions: 'torch ≥ 2.9',
+      fixes: ['graph-stream-reuse'],
+    });
+  });
+
+  it('finds every name that a rule, a list, a fix or a knob has', () => {
+    const words = (data: unknown): string[] =>
+      [...JSON.stringify(data).matchAll(/(?<![\w./:-])[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?![\w(./:-])/g)].map(
+        ([word]) => word,
+      );
+    const names = new Set([
+      ...LINT_TOPICS.flatMap((topic) =>
+        words(lintRecords(topic).map(({ when, message, fix }) => [when, message, fix])),
+      ),
+      ...words([[...fixTexts()], KNOBS.map(({ spellings, requires, conflicts }) => [spellings, requires, conflicts])]),
+      ...Object.values(moduleLists()).flatMap(({ modules }) => Object.keys(modules)),
+      ...[defaults().byKey, KNOB_EFFECTS].flatMap((map) => [...map.keys()]),
+      ...Object.keys(ALLOCATOR_OPTIONS),
+      ...ALLOCATOR_VARIABLES,
+    ]);
+    expect(names.size).toBeGreaterThan(400);
+    const isFound = (name: string): boolean => {
+      try {
+        return explain(name).found.length > 0;
+      } catch {
+        return false;
+      }
+    };
+    expect([...names].filter((name) => !isFound(name))).toEqual([]);
   });
 
   it('names what is like an unknown name', () => {

@@ -7,6 +7,7 @@ import { DISAGREEMENTS, type Disagreement } from '../../../knowledge/disagreemen
 import { findKnobs, isKnob, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
+import { moduleLists } from '../../../knowledge/module-lists.js';
 import { nearest } from '../../../knowledge/nearest.js';
 import { SYMPTOMS } from '../../../knowledge/symptoms.js';
 import { ERROR_REMEDIES, type ErrorCode, type ErrorKind, kindOfError, MbfError } from '../../../model/errors.js';
@@ -20,7 +21,7 @@ import type {
 import { FIXES } from '../../advice/fixes/index.js';
 import { knobRow } from './list-knobs.js';
 import { rulesOf, versionsText, withoutValues } from './rule-words.js';
-import { explainNames, mentionedNames } from './upstream.js';
+import { explainNames, fixesThatMention, mentionedNames } from './upstream.js';
 
 /** @throws MbfError where nothing has that name, with those that are like it */
 export function explain(asked: string): ExplainResult {
@@ -104,6 +105,10 @@ function knobOf(knob: Knob): ExplainedKnob {
     requires,
     conflicts,
     misspelt,
+    modules: Object.entries(moduleLists()[knob.id]?.modules ?? {}).map(([name, { since = null, does }]) => ({
+      ...{ name, since, does },
+    })),
+    fixes: fixesThatMention([knob.id]),
     rules: rulesOf(knob).map(({ id, message }) => ({ id, text: withoutValues(message) })),
     disputes: disputes.map(disputeOf),
   };

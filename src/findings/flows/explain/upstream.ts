@@ -75,7 +75,12 @@ export function explainNames(asked: string): readonly ExplainedName[] {
 
 function explainName(name: string): ExplainedName {
   const canonical = isKnownConfigKey(name) ? canonicalConfigKey(name) : name;
-  const spelt = new Set([name, canonical, canonicalName(negatedFlags(), name), canonicalName(invertedKeys(), name)]);
+  const spelt = new Set([
+    name,
+    canonical,
+    ownValue(negatedFlags(), name) ?? name,
+    ownValue(invertedKeys(), name) ?? name,
+  ]);
   const option = Object.hasOwn(allocatorOptions(), name) ? allocatorOptions()[name] : undefined;
   const lists = Object.entries(moduleLists()).flatMap(([list, { what, modules }]) =>
     Object.hasOwn(modules, name)
@@ -83,7 +88,7 @@ function explainName(name: string): ExplainedName {
       : [],
   );
   const upstream = upstreamName(name) ?? upstreamName(canonical);
-  const mentions = wholeWords([...spelt].filter((one): one is string => one !== undefined));
+  const mentions = wholeWords([...spelt]);
   const isVariable = /^[A-Z][A-Z0-9_]*$/.test(name);
   const flag = upstream?.flag ?? null;
   return {
@@ -118,7 +123,7 @@ function explainName(name: string): ExplainedName {
     knobs: KNOBS.filter((knob) =>
       mentions.test([...spellingsOf(knob), knob.values, ...knob.requires, ...knob.conflicts].join('\n')),
     ).map(({ id }) => id),
-    fixes: [...fixTexts()].filter(([, text]) => mentions.test(text)).map(([id]) => id),
+    fixes: fixesThatMention([...spelt]),
     measured: EXPERIMENTS.filter(({ settings }) => mentions.test(JSON.stringify(settings))).map(
       ({ id, title, result }) => ({ id, text: `${title}: ${result}` }),
     ),
@@ -127,7 +132,7 @@ function explainName(name: string): ExplainedName {
 
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 
-const canonicalName = (table: Readonly<Record<string, string>>, name: string): string | undefined =>
+const ownValue = (table: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
 function wholeWords(names: readonly string[]): RegExp {
@@ -138,4 +143,9 @@ export function rulesThat(mentions: RegExp): RuleReference[] {
   return lintRules()
     .filter((rule) => mentions.test(textOfRule(rule)))
     .map(({ id, severity, message }) => ({ id, severity, text: withoutValues(message) }));
+}
+
+export function fixesThatMention(names: readonly string[]): string[] {
+  const mentions = wholeWords(names);
+  return [...fixTexts()].filter(([, text]) => mentions.test(text)).map(([id]) => id);
 }
