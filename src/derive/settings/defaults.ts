@@ -8,7 +8,7 @@ import { loadData } from '../../knowledge/load-data.js';
 import { groupBy } from '../../model/group-by.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { Condition } from './condition.js';
-import type { FactsView, Framework } from './facts.js';
+import type { FactsView, Framework, RawFacts } from './facts.js';
 import { conditionOfText } from './terms.js';
 import { isOn } from './values.js';
 import { compareVersions } from './versions.js';
@@ -68,7 +68,7 @@ export function defaultOf(
   key: string,
   view: FactsView,
 ): { readonly value: string | null; readonly source: string } | undefined {
-  if (!isConfigured(view) || isOfRecipe(view) || isOfModel(key, view)) return undefined;
+  if (!isConfigured(view) || isOfRecipe(view.facts) || isOfModel(key, view)) return undefined;
   const { name } = view.facts.framework;
   const fits = (defaults().byKey.get(key) ?? []).filter(
     (entry) =>
@@ -90,13 +90,13 @@ function common(fits: readonly Default[]): Default | undefined {
 }
 
 /** Settings that name a recipe on a command line. */
-const RECIPES = ['recipe', 'recipe_name', 'model_recipe_name'];
+export const RECIPES: readonly string[] = ['recipe', 'recipe_name', 'model_recipe_name'];
 
 /**
  * A command line of Bridge or NeMo that names a recipe contains only the changes to it; the rest is the recipe's, and
  * unknown until the run prints or writes its configuration.
  */
-function isOfRecipe({ facts }: FactsView): boolean {
+export function isOfRecipe(facts: RawFacts): boolean {
   if (facts.framework.name === 'megatron-lm') return false;
   const named = RECIPES.some((key) => facts.settings.get(key)?.origin === 'command line');
   if (!named) return false;
@@ -106,13 +106,14 @@ function isOfRecipe({ facts }: FactsView): boolean {
 
 /**
  * Bridge and NeMo have a class for each model, whose defaults were not read; a summary omits only Megatron-Core's. With
- * --use-checkpoint-args the model is that of the checkpoint.
+ * --use-checkpoint-args the model is that of the checkpoint; programs for inference and conversion read one too.
  */
 function isOfModel(key: string, view: FactsView): boolean {
   const { framework, settings } = view.facts;
   const isClass = framework.name === 'megatron-bridge' || framework.name === 'nemo';
   const isCheckpoint = isOn(settings.get('use_checkpoint_args')?.value ?? null);
-  return (isClass || isCheckpoint) && defaults().modelKeys.has(key) && !isSummarised(view);
+  const isUndescribed = framework.name === null && !settings.has('num_layers');
+  return (isClass || isCheckpoint || isUndescribed) && defaults().modelKeys.has(key) && !isSummarised(view);
 }
 
 /** Origins that contain a whole configuration, or everything in it that differs from the defaults. */

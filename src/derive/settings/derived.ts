@@ -7,6 +7,7 @@
  * not included: Megatron-LM exits on it.
  */
 
+import { isOfRecipe } from './defaults.js';
 import type { ExplicitValue, RawFacts } from './facts.js';
 import { stagesOfLayout } from './layout.js';
 import { asList, asNumber } from './values.js';
@@ -49,7 +50,7 @@ export function derived(facts: RawFacts): ReadonlyMap<string, ExplicitValue> {
   graphs(settings, facts);
   recompute(settings, facts);
   experts(settings);
-  sizes(settings);
+  sizes(settings, facts);
   switch (facts.framework.name) {
     case 'megatron-lm':
       megatronLm(settings);
@@ -119,10 +120,10 @@ function experts(settings: Settings): void {
 }
 
 /** Data parallelism follows from the world size; virtual stages from how many there are, or from the layers of one. */
-function sizes(settings: Settings): void {
+function sizes(settings: Settings, facts: RawFacts): void {
   if (textOf(settings, 'virtual_pipeline_model_parallel_size') === null) virtualStages(settings);
   const world = settings.get('world_size');
-  if (settings.has('data_parallel_size') || world === undefined) return;
+  if (settings.has('data_parallel_size') || world === undefined || isOfRecipe(facts)) return;
   const parts = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'context_parallel_size'].map((key) =>
     sizeOf(settings, key, 1),
   );

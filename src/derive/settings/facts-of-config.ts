@@ -1,7 +1,10 @@
 /** Facts of a configuration that was read, whether from a store or straight from files. */
 import { recipeInputs } from '../../estimate/mixed-precision.js';
+import { negatedFlags } from '../../knowledge/config-keys.js';
+import { upstreamNames } from '../../knowledge/upstream-names.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { EffectiveConfig } from '../run/config.js';
+import { RECIPES } from './defaults.js';
 import { deviceOf } from './devices.js';
 import type { ExplicitValue, Framework, RawFacts } from './facts.js';
 import { impliedCore } from './framework-versions.js';
@@ -74,17 +77,29 @@ const BRIDGE_SECTIONS = ['ddp', 'dist', 'train', 'comm_overlap', 'scheduler', 'r
 
 function frameworkOf({ config, versions }: ReadConfig): Framework | null {
   let flags = 0;
+  let [isRecipe, isOther] = [false, false];
   for (const { value, raw_key, origin } of config.settings) {
     if (/^megatron\.bridge\b/.test(value ?? '')) return 'megatron-bridge';
     if (/^nemo\./.test(value ?? '')) return 'nemo';
-    if (raw_key.startsWith('--') || (origin === 'log dump' && !raw_key.includes('.'))) flags += 1;
+    if (isMegatronFlag(raw_key) || (origin === 'log dump' && !raw_key.includes('.'))) flags += 1;
+    // Programs for inference and conversion have flags of their own.
+    if (/^--(?:tp|pp|cp|ep|etp)$/.test(raw_key)) isOther = true;
+    if (RECIPES.includes(raw_key.replace('--', ''))) isRecipe ||= origin === 'command line';
   }
   if (versions.megatron_bridge != null) return 'megatron-bridge';
   if (versions.nemo != null) return 'nemo';
   const sections = new Set(config.settings.map(({ raw_key }) => raw_key.replace(/^cfg\./, '').split('.')[0]!));
   if (config.settings.some(({ raw_key }) => /^(?:recipe\.)?trainer\.strategy\./.test(raw_key))) return 'nemo';
   if (sections.has('model') && BRIDGE_SECTIONS.some((name) => sections.has(name))) return 'megatron-bridge';
-  return flags > 0 ? 'megatron-lm' : null;
+  if (isRecipe) return 'megatron-bridge';
+  return flags > 0 && !isOther ? 'megatron-lm' : null;
+}
+
+/** Launchers, and programs of others, have flags too. */
+function isMegatronFlag(rawKey: string): boolean {
+  if (!rawKey.startsWith('--')) return false;
+  const name = rawKey.slice(2).replaceAll('-', '_');
+  return upstreamNames().get(name)?.flag != null || Object.hasOwn(negatedFlags(), name);
 }
 
 function versionOf(name: Framework | null, versions: ReadConfig['versions']): string | null {

@@ -3,7 +3,7 @@
 import type { Linted } from '../../derive/lint/lint.js';
 import { LINT_TOPICS, lintRecords } from '../../derive/lint/rules.js';
 import { defaults } from '../../derive/settings/defaults.js';
-import type { RawFacts } from '../../derive/settings/facts.js';
+import type { Framework, RawFacts } from '../../derive/settings/facts.js';
 import { textTerms } from '../../derive/settings/terms.js';
 import { isOn } from '../../derive/settings/values.js';
 import { isKnownConfigKey, namesOfMemory } from '../../knowledge/config-keys.js';
@@ -59,10 +59,11 @@ function assumedOf({ findings }: Linted): LintFact[] {
 
 // Settings that bear on memory by their names and that no rule reads, and those that no catalogue of upstream has.
 
-/** A flag, or a field of a section of the configuration: not what a dictionary within a section holds. */
-function isOwnName(rawKey: string): boolean {
+/** A flag of Megatron-LM, or a field of a section of Bridge: not what a dictionary within a section holds. */
+function isOwnName(rawKey: string, framework: Framework): boolean {
   const parts = rawKey.replace(/^(?:--|cfg\.)/, '').split('.');
-  return parts.length <= 2 && /^[a-z][\w-]*$/.test(parts.at(-1)!) && (parts.length === 1 || isBridgeSection(parts[0]!));
+  if (!/^[a-z][\w-]*$/.test(parts.at(-1)!)) return false;
+  return framework === 'megatron-lm' ? parts.length === 1 : parts.length === 2 && isBridgeSection(parts[0]!);
 }
 
 let read: ReadonlySet<string> | undefined;
@@ -93,7 +94,8 @@ export function unknownSettings({ settings, framework: { name: framework } }: Ra
       const upstream = upstreamName(raw_key) ?? upstreamName(key);
       const bearsOnMemory = memory.test(key) && !other.test(key);
       // The program that printed its arguments has them.
-      const isStrange = isCatalogued && upstream === undefined && !origin.startsWith('log ') && isOwnName(raw_key);
+      const isStrange =
+        isCatalogued && upstream === undefined && !origin.startsWith('log ') && isOwnName(raw_key, framework);
       if (!bearsOnMemory && !isStrange) return [];
       const release = upstream === undefined ? '' : releaseText(upstream);
       const known = upstream === undefined ? null : [upstream.of, release].filter((part) => part !== '').join(', ');

@@ -113,3 +113,19 @@ describe('unknown settings', () => {
     expect(unknownSettings(rawFacts(config))).toEqual([]);
   });
 });
+
+describe('the framework of a command line', () => {
+  const frameworkOf = async (command: string): Promise<string | null> => {
+    const bytes = Buffer.from(`#!/bin/bash\n${command}\n`);
+    const read = await readSettingsOf([{ path: 'run.sh', as: 'config', bytes }]);
+    return (await factsOfSettings(read)).framework.name;
+  };
+
+  it.each([
+    ['torchrun pretrain_gpt.py --num-layers 2 --micro-batch-size 1 --save /ckpt', 'megatron-lm'],
+    ['torchrun run_recipe.py --recipe qwen3_600m_sft --seq_length 4096 --save /ckpt', 'megatron-bridge'],
+    ['torchrun --nproc_per_node 8 generate.py --hf-model-id x --tp 1 --ep 8 --prompts hello', null],
+  ])('%s', async (command, framework) => {
+    expect(await frameworkOf(command)).toBe(framework);
+  });
+});
