@@ -231,7 +231,7 @@ function unknownSettingLines(settings: readonly LintUnknownSetting[]): string[] 
     ),
     ...settingsLine(
       settings.filter(({ known }) => known !== null),
-      'not checked by any rule',
+      'unknown to the rules and not checked',
     ),
   ];
 }

@@ -103,7 +103,7 @@ describe('unknown settings', () => {
     ]);
     const result = describeLint(facts, { subject: ['run.yaml'], run: null, rules: 1 }, lint(facts));
     expect(lintText(result).replaceAll(/\s+/g, ' ')).toMatch(
-      /1 setting unknown and not checked by any rule: some_new_gather: True \(line 1\) 3 settings not checked by any rule: dynamic_context_parallel: True \(ModelParallelConfig, only on/,
+      /1 setting unknown and not checked by any rule: some_new_gather: True \(line 1\) 3 settings unknown to the rules and not checked: dynamic_context_parallel: True \(ModelParallelConfig, only on/,
     );
   });
 
