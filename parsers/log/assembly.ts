@@ -1,5 +1,5 @@
 import { remember } from '../../src/model/group-by.js';
-import type { IncidentRow, Note } from '../../src/model/tables.js';
+import type { IncidentRow, Note, PrintedBytes } from '../../src/model/tables.js';
 import { type FoundMessage, findMessages } from './find-messages.js';
 import type { LinePrefix } from './strip-prefix.js';
 
@@ -53,6 +53,20 @@ const MOST_REMEMBERED = 64;
 /** A cuBLAS failure this many lines after a device-side assert is its echo. */
 const ASSERT_REACH = 5000;
 
+/** Lines between an attempt of an allocator and the error that ends it: a traceback. */
+const ATTEMPT_REACH = 256;
+/** What torch's allocator raises. */
+const ALLOCATOR_KINDS: ReadonlySet<string> = new Set(['cuda_oom', 'hip_oom', 'nvml_assert_in_oom_path']);
+
+/** Whether an error is the end of an attempt: nothing that both print differs. */
+function continues({ bytes, device }: FoundMessage, error: FoundMessage): boolean {
+  if (error.device !== null && device !== null && error.device !== device) return false;
+  const { requested, total } = error.bytes;
+  const agrees = (a: PrintedBytes | undefined, b: PrintedBytes | undefined): boolean =>
+    a === undefined || b === undefined || Math.abs(a.bytes - b.bytes) <= a.precisionBytes + b.precisionBytes;
+  return agrees(requested, bytes.requested) && agrees(total, bytes.total);
+}
+
 /**
  * Puts messages together: each writer (by prefix) has its own window of lines, so that interleaved ranks do not mix.
  * Feed every segment while {@link open}; while it is not, only segments with an anchor (and {@link LOOK_BACK_LINES}
@@ -69,6 +83,8 @@ export class MessageAssembly {
   private ordinal = 0;
   private totalChars = 0;
   private previous: { readonly window: Window; readonly nextOffset: number } | null = null;
+  /** Of each writer, the last attempt that its allocator reported and went on without. */
+  private readonly attempts = new Map<string, { readonly line: number; readonly message: FoundMessage }>();
   private lastAssertLine = Number.NEGATIVE_INFINITY;
 
   /** `segmentOf`: makes a passed line a segment after all. */
@@ -222,6 +238,9 @@ export class MessageAssembly {
       });
     }
     if (message.kind === 'note') {
+      this.attempts.delete(first.prefix.key);
+      this.attempts.set(first.prefix.key, { line: last.line, message });
+      if (this.attempts.size > MOST_WINDOWS) this.attempts.delete(this.attempts.keys().next().value!);
       this.note({
         kind: 'allocation_retry',
         text: 'An allocator reports an attempt that failed and that it went on without: a sign of pressure, not a failure.',
@@ -233,6 +252,10 @@ export class MessageAssembly {
       return;
     }
     const { prefix } = first;
+    const attempt = ALLOCATOR_KINDS.has(message.kind) ? this.attempts.get(prefix.key) : undefined;
+    const isOfAttempt =
+      attempt !== undefined && first.line - attempt.line <= ATTEMPT_REACH && continues(attempt.message, message);
+    const figures = isOfAttempt ? attempt.message : undefined;
     this.emit({
       kind: message.kind,
       rank: message.inlineRank ?? prefix.rank ?? message.statedRank,
@@ -250,7 +273,7 @@ export class MessageAssembly {
       frame: null,
       ...(message.code === null ? {} : { frames: [{ file: '', line: 0, function: '', source: message.code }] }),
       host: prefix.host,
-      device: message.device ?? prefix.device,
+      device: message.device ?? figures?.device ?? prefix.device,
       pid: message.pid ?? prefix.pid,
       line: first.line,
       lastLine: last.line,
@@ -259,7 +282,7 @@ export class MessageAssembly {
       exception: message.exception,
       grammar: message.grammar,
       text: message.text,
-      bytes: message.bytes,
+      bytes: { ...figures?.bytes, ...message.bytes },
       processes: message.processes,
     });
   }

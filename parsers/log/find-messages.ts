@@ -214,6 +214,8 @@ function draftMessages(tokens: readonly Token[], squashed: Squashed): Draft[] {
     if (piece.role === 'head') {
       // `CUDA error: CUBLAS_…` and `CUBLAS_…` are one head.
       if (lastHead !== null && token.start < lastHead.end) continue;
+      // A symbol that the message's own advice names.
+      if (current !== undefined && !current.bare && token.start < current.end) continue;
       const continued = [...open].some(
         ([other, draft]) => goesOn.has(`${other.index} ${token.start}`) && token.start - draft.end <= other.family.gap,
       );

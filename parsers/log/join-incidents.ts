@@ -179,6 +179,7 @@ export class IncidentJoiner {
     }
     const all = joinTracebacks(items, tracebacks, this.attemptAt);
     joinLines(all);
+    joinCopies(all);
     joinEvents(all);
     assignGlobalRanks(all, this.localRanks);
     for (const { row } of all.filter(({ absorbed }) => !absorbed).sort(byPlace)) this.emit(row);
@@ -465,6 +466,54 @@ function isTwin(a: Item, b: Item): boolean {
   }
   // The same words read twice, whatever rank prefix and words name.
   return (messages.length === 1 && a.row.kind === b.row.kind) || compatible(a.row, b.row);
+}
+
+// ---- copies ---------------------------------------------------------------------------------------------------------
+
+const MOST_COPIES = 16;
+
+/** What a message states, without the class that carries it. */
+const statementOf = ({ text }: IncidentRow): string =>
+  text.replace(/^(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{0,60}: /, '').replace(/\s{1,64}/g, ' ');
+
+/** A failure that a handler logs reaches the other stream too, with its traceback or a rank. */
+function joinCopies(items: readonly Item[]): void {
+  const recent = new Map<string, Item[]>();
+  for (const item of items.filter(({ absorbed, event }) => !absorbed && event === null).sort(byPlace)) {
+    const { row } = item;
+    const list = recent.get(row.kind) ?? [];
+    const near = list.filter((other) => row.line - other.row.lastLine <= REACH_OF_ANOTHER_PREFIX);
+    const copy = near.find((other) => isCopy(other.row, row));
+    if (copy === undefined) {
+      recent.set(row.kind, [...near.slice(1 - MOST_COPIES), item]);
+      continue;
+    }
+    const [kept, dropped] = row.tracebackLine !== null || row.frame !== null ? [item, copy] : [copy, item];
+    fill(kept.row, dropped.row);
+    kept.row.bytes = { ...dropped.row.bytes, ...kept.row.bytes };
+    dropped.absorbed = true;
+    if (kept === item) recent.set(row.kind, [...near.filter((other) => other !== copy), item]);
+  }
+}
+
+function isCopy(a: IncidentRow, b: IncidentRow): boolean {
+  if (a.attempt !== b.attempt || !compatible(a, b) || (a.device !== b.device && a.device !== null && b.device !== null))
+    return false;
+  // Of one stream in the same words, or on one line, they are two failures; so are two tracebacks, unless one has
+  // a rank.
+  const hasOneRank = (a.rank === null) !== (b.rank === null);
+  const tracebacks = [a, b].filter(({ tracebackLine }) => tracebackLine !== null).length;
+  if (b.line <= a.lastLine || (!hasOneRank && (tracebacks === 2 || (tracebacks === 0 && a.text === b.text))))
+    return false;
+  const figures = (row: IncidentRow): string =>
+    Object.values(row.bytes)
+      .map(({ text }) => text)
+      .join();
+  if (figures(a) !== figures(b)) return false;
+  if (Object.keys(a.bytes).length > 1) return true;
+  const [first, second] = [statementOf(a), statementOf(b)];
+  const isAdjacent = (b.tracebackLine ?? b.line) - a.lastLine <= REACH_WITHOUT_WRITER;
+  return isAdjacent && (first.includes(second) || second.includes(first));
 }
 
 // ---- events ---------------------------------------------------------------------------------------------------------

@@ -384,7 +384,8 @@ class LogReader {
     }
     if (this.killedAt < from) {
       const at = this.buffer.subarray(0, this.end).indexOf(KILLED, Math.max(0, from - 1));
-      this.killedAt = at < 0 ? Number.POSITIVE_INFINITY : at + 1;
+      const isFirst = from === 0 && this.buffer.subarray(0, KILLED.length - 1).equals(KILLED.subarray(1));
+      this.killedAt = isFirst ? 0 : at < 0 ? Number.POSITIVE_INFINITY : at + 1;
     }
     const isKilled = this.killedAt < limit && this.killedAt < this.scanned;
     this.hit = isKilled ? this.killedAt : Number.isFinite(this.scanned) ? this.scanned : -1;

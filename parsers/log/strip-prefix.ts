@@ -54,6 +54,9 @@ function rulesAt(text: string, at: number): (typeof RULES_BY_FIRST)[number] {
   return bySecond ?? RULES_BY_FIRST[code] ?? NONE;
 }
 
+const LONGEST_PREFIX = 96;
+const PREFIX_END = /[-|Z]$/;
+
 const toNumber = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
 
 /**
@@ -63,6 +66,14 @@ const toNumber = (text: string | undefined): number | null => (text === undefine
  * @param isWide whether numbers may have any number of digits
  */
 export function stripPrefix(text: string, label: PrefixRule | null = null, isWide = false): LinePrefix {
+  const prefix = prefixOf(text, label, isWide);
+  if (prefix.end === text.length || text.length > LONGEST_PREFIX || !PREFIX_END.test(text)) return prefix;
+  // A blank line of a logger, whose last space was trimmed.
+  const spaced = prefixOf(`${text} `, label, isWide);
+  return spaced.end > text.length ? { ...spaced, end: text.length } : prefix;
+}
+
+function prefixOf(text: string, label: PrefixRule | null, isWide: boolean): LinePrefix {
   let end = 0;
   let key = '';
   let rank: number | null = null;

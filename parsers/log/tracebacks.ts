@@ -403,8 +403,9 @@ function addRichCode(open: Open, text: string): void {
   }
 }
 
+/** A blank line has lost the space at the end of the lead. */
 const strip = (text: string, lead: string): string =>
-  lead !== '' && text.startsWith(lead) ? text.slice(lead.length) : text;
+  lead !== '' && (text.startsWith(lead) || text === lead.trimEnd()) ? text.slice(lead.length) : text;
 
 const frameKey = ({ file, line, function: name }: TracebackFrame): string => `${file}:${line}:${name}`;
 

@@ -56,13 +56,13 @@ const WEAK: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
  * Formats whose `other` has a cause: an exception, a NaN, a full disk. A crash or an unspecified launch failure has
  * none.
  */
-const OWN_WORDS = /^(?:python\.traceback$|python\.exception_line$|megatron\.|data\.|filesystem\.)/;
+const OWN_WORDS = /^(?:python\.traceback$|python\.exception_line$|cuda\.named_error$|megatron\.|data\.|filesystem\.)/;
 const REPORT_GRAMMARS = /^(?:torchrun|launcher|slurm|mpi|scheduler)\./;
 const REPORT_EXCEPTIONS =
   /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException|ProcessRaisedException|RayTaskError|RayActorError)$/;
-/** What a launcher's process reports of the one it started. */
+/** What a launcher's process reports of the one it started; its text refers to another for the cause. */
 const REPORT_TEXTS =
-  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
+  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,120}(?:root cause|stack trace above|worker(?:s)? died))/i;
 
 /** A time limit or a cancelled job is a report too, but of the only reason there is. */
 const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'preempted', 'hardware', 'host_oom']);
@@ -75,6 +75,10 @@ const SIGNALLED: ReadonlySet<number> = new Set([-15, -9, -2, 130, 137, 143]);
 /** A process ended by itself, with an error. */
 const isOwnExit = ({ exitCode }: Pick<FailureCandidate, 'exitCode'>): boolean =>
   exitCode != null && exitCode !== 0 && !SIGNALLED.has(exitCode);
+const ABORTED = /^(?:Fatal Python error: )?Aborted\b/;
+/** A failure and the abort of the process that had it, as far as the ranks are known. */
+const endsIn = (fault: FailureCandidate, { file, line, rank }: FailureCandidate): boolean =>
+  fault.file === file && fault.line < line && (rank === null || fault.rank === rank);
 /** A launcher ends its own processes: no evidence of the cause. */
 const TEARDOWN = /^(?:Killing subprocess|Sending process|srun: )/;
 const isTeardown = (incident: Pick<FailureCandidate, 'exitCode' | 'text' | 'kind'>): boolean =>
@@ -169,6 +173,9 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
     const role = roleOf(incident);
     if (role !== 'primary' && role !== 'unexplained') return { incident, role };
     if (incident.kind === 'killed' && (hasExit || isBehindFault(incident))) return { incident, role: 'secondary' };
+    // A watchdog, and an exception that nothing catches, abort their process.
+    if (ABORTED.test(incident.text) && faults.some((fault) => endsIn(fault, incident)))
+      return { incident, role: 'secondary' };
     if (incident.kind === 'cancelled') {
       if (isDecided && !isCancelledBy(incident)) return { incident, role: 'secondary' };
       if (isBehindFault(incident)) return { incident, role: isCancelledBy(incident) ? role : 'secondary' };
