@@ -27,10 +27,11 @@
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
 --         replay that repeats the OOM and in which the other kind of segments serves every request. A step that was not run is never proof.
 WITH by_kind AS (
-  SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern)
+  SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern, needs_cause)
   FROM oom_fact AS fact
   JOIN kind_verdict AS kind ON kind.kind = fact.kind AND coalesce(regexp_matches(fact.text, kind.pattern), kind.pattern IS NULL)
-  WHERE kind.is_fallback OR fact.snapshot_id IS NULL
+  LEFT JOIN judged_run AS launch ON launch.run_id = fact.run_id
+  WHERE (launch.names_cause OR NOT kind.needs_cause) AND (kind.is_fallback OR fact.snapshot_id IS NULL)
   QUALIFY row_number() OVER (PARTITION BY fact.run_id, fact.failure ORDER BY kind.place) = 1),
 -- What overrules sums; then, of what would have served alone, what leaves most; then a leak; then a full device.
 ordered AS (

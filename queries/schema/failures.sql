@@ -7,6 +7,7 @@ CREATE TABLE judged_run (
   rules INTEGER NOT NULL, -- version of the rules; 0: not finished
   kind VARCHAR, -- kind of the first failure, as in incident
   text VARCHAR, -- its message
+  names_cause BOOLEAN, -- its message shows what failed
   rank INTEGER, -- its global rank
   device INTEGER, -- its device
   failed_attempt INTEGER, -- launch of the run that failed first, from 1

@@ -91,6 +91,7 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
       : {
           kind: first.kind,
           text: incidents[first.incident]!.text,
+          names_cause: first.role === 'primary',
           rank: first.rank,
           device: first.device,
           failed_attempt: first.attempt,

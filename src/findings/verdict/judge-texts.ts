@@ -1,6 +1,7 @@
 /** The verdicts on failure lines alone, without a run around them. */
 
 import { forgetRuns, testCauses } from '../../derive/derive.js';
+import { roleOf } from '../../derive/run/first-failure.js';
 import { type Judged, readJudged } from '../../derive/verdict/combine.js';
 import { codeFrames, failingSite, readFrames } from '../../derive/verdict/failing-site.js';
 import { type Failure, failureOf } from '../../derive/verdict/failures.js';
@@ -27,7 +28,11 @@ export async function judgeTexts(
     await forgetRuns(scratch, runIds);
     await scratch.insertRows(
       'judged_run',
-      rows.map(({ kind, text, rank, device }, i) => ({ run_id: i, rules: DERIVE_RULES, kind, text, rank, device })),
+      rows.map((row, i) => {
+        const { kind, text, rank, device } = row;
+        const names_cause = roleOf(row) === 'primary';
+        return { run_id: i, rules: DERIVE_RULES, kind, text, names_cause, rank, device };
+      }),
     );
     await scratch.insertRows(
       'judged_rank',

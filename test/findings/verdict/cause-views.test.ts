@@ -136,6 +136,7 @@ interface KindRow {
   readonly confidence: string;
   readonly capture: string | null;
   readonly is_fallback: boolean;
+  readonly needs_cause: boolean;
 }
 
 describe('verdicts from the kind of a line alone', () => {
@@ -146,8 +147,15 @@ describe('verdicts from the kind of a line alone', () => {
   const of = (kind: IncidentKind): KindRow => rows.findLast((row) => row.kind === kind)!;
 
   it('exist for every kind other than a device OOM, with the cause not_oom where the line shows that', () => {
+    const unknown = new Set<IncidentKind>(['killed', 'nccl_unknown', 'cudnn_unknown', 'dataloader_worker_killed']);
+    for (const kind of ['illegal_access_near_oom', 'negative_text', 'other'] as const) unknown.add(kind);
     for (const kind of INCIDENT_KINDS)
-      if (!isOomKind(kind)) expect(of(kind)?.cause, kind).toBe(kind === 'killed' ? 'undecided' : 'not_oom');
+      if (!isOomKind(kind)) expect(of(kind)?.cause, kind).toBe(unknown.has(kind) ? 'undecided' : 'not_oom');
+  });
+
+  it('are sure of nothing where another rank may have run out of memory', () => {
+    for (const kind of ['timeout', 'connection_lost'] as const) expect(of(kind).confidence).toBe('low');
+    for (const { cause, confidence } of rows) if (cause === 'undecided') expect(confidence).toBe('low');
   });
 
   it('leave lines with figures to their figures', () => {
@@ -176,7 +184,9 @@ describe('verdicts from the kind of a line alone', () => {
     for (const kind of new Set(rows.map((row) => row.kind))) {
       const ofKind = rows.filter((row) => row.kind === kind);
       expect(ofKind.map(({ place }) => place)).toEqual(ofKind.map((_, i) => i + 1));
-      expect(ofKind.map(({ pattern }) => pattern === null)).toEqual(ofKind.map((_, i) => i === ofKind.length - 1));
+      expect(ofKind.map(({ pattern, needs_cause: needsCause }) => pattern === null && !needsCause)).toEqual(
+        ofKind.map((_, i) => i === ofKind.length - 1),
+      );
     }
   });
 
