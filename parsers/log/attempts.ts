@@ -9,6 +9,9 @@ const FAR_INTERVALS = 16;
 /** A jump at the end of a log, where nothing follows that could confirm it. */
 const ABSURD_INTERVALS = 1000;
 
+/** Logging intervals by which one of several unmarked writers may be behind. */
+const MOST_COPIED_INTERVALS = 64;
+
 const BUILD = LAUNCH_STAGES.length;
 const LOOP = BUILD + 1;
 /** How far a launch has come by its phases. */
@@ -34,6 +37,8 @@ interface Counter {
   /** Lines of writers that share the key and are behind. */
   late: number;
   line: number;
+  /** How often the last iterations were printed. */
+  readonly times: Map<number, number>;
 }
 
 /** An iteration number that the next one decides on. */
@@ -51,6 +56,8 @@ interface Suspect {
 
 const isFar = ({ counter, iteration }: Suspect): boolean =>
   counter !== null && Math.abs(iteration - counter.last) > FAR_INTERVALS * counter.interval;
+/** Marks of writers of one sort differ in their numbers. */
+const formOf = (mark: string): string => mark.replace(/\d+/g, '#');
 /** Once a writer was behind the others, its next lines are. */
 const isLate = (suspect: Suspect): boolean => suspect.counter !== null && suspect.counter.late > 0 && !isFar(suspect);
 
@@ -85,8 +92,12 @@ export class AttemptTracker {
   private started = false;
   private reached = -1;
   private lowest = Number.POSITIVE_INFINITY;
-  /** Banners and milestones of this attempt, by writer. */
-  private banners = new Set<string>();
+  /** How often banners and milestones of this attempt were printed, by writer. */
+  private banners = new Map<string, number>();
+  /** The first of them that a process printed. */
+  private firstBanner: string | null = null;
+  /** Who has printed in this attempt, by the marks of their lines; true: iterations. */
+  private writers = new Map<string, boolean>();
   private facts = new Map<string, string>();
   /** First fact behind the end of training: where the next launch begins, if there is one. */
   private factLine: number | null = null;
@@ -128,24 +139,27 @@ export class AttemptTracker {
     const known = this.banners.has(banner);
     const rank = stage === 'loop' ? BUILD : LAUNCH_STAGES.indexOf(stage);
     const failed = this.failedAt > 0;
+    // What is printed behind an end that came before all output, as standard error may, is of the launch that ended.
+    const isOver = this.over === 'finished' || (this.over === 'ended' && (known || this.started || this.trained));
     const begins =
       stage === 'loop'
-        ? (failed && known) || this.over === 'ended'
+        ? (failed && known) || (isOver && this.over === 'ended')
         : this.trained ||
-          this.over !== 'no' ||
+          isOver ||
           (failed && (known || (this.reached >= BUILD && rank < this.reached))) ||
           (this.reached >= LOOP && (known || this.lowest <= rank));
-    if (begins) this.begin(line, `launch: ${label}`, timeUs);
+    if (begins && !this.isLateWriter(key, banner)) this.begin(line, `launch: ${label}`, timeUs);
     else if (!this.firstLaunchSeen && stage !== 'loop') {
       this.firstLaunchSeen = true;
       if (this.current === 1) this.emit({ attempt: 1, line, origin: `launch: ${label}`, timeUs });
     }
-    this.note(banner);
+    const isOfProcess = stage === 'process' || stage === 'loop';
+    this.note(banner, key, isOfProcess);
     if (stage !== 'loop') {
       this.reached = Math.max(this.reached, rank);
       this.lowest = Math.min(this.lowest, rank);
     }
-    if (stage === 'process' || stage === 'loop') this.started = true;
+    if (isOfProcess) this.goOn();
   }
 
   /** A phase begins. `milestone`: what one process prints once. */
@@ -154,17 +168,24 @@ export class AttemptTracker {
     if (reached !== undefined) {
       const id = `${key}\n${label}`;
       const again = this.trained || this.over !== 'no' || this.failedAt > 0;
-      if (milestone && again && this.banners.has(id)) this.begin(line, `again: ${label}`, timeUs);
-      if (milestone) this.note(id);
+      if (milestone && again && (this.banners.get(id) ?? 0) >= this.copies(key))
+        this.begin(line, `again: ${label}`, timeUs);
+      if (milestone) this.note(id, key, true);
       this.reached = Math.max(this.reached, reached);
-      this.started = true;
+      this.goOn();
     }
-    if (phase === 'finished' && this.over === 'no') this.over = 'finished';
+    if (phase !== 'finished') return;
+    // Settings that were printed before it are not those of the next launch.
+    this.factLine = null;
+    if (this.over === 'no') this.over = 'finished';
   }
 
-  /** A setting, a variable, a version: what a process prints when it starts. `name`: of a version, which one. */
-  fact(key: string, name: string | null, value: string, line: number, timeUs: number | null): void {
-    if (this.over === 'ended') this.begin(line, 'settings after the end', timeUs);
+  /**
+   * A setting, a variable, a version: what a process prints when it starts. `name`: of a version, which one. A shell's
+   * are not of a process.
+   */
+  fact(key: string, name: string | null, value: string, line: number, timeUs: number | null, isOfShell = false): void {
+    if (this.over === 'ended' && (this.started || this.trained)) this.begin(line, 'settings after the end', timeUs);
     else if (name !== null) {
       const id = `${key}\n${name}`;
       const before = this.facts.get(id);
@@ -173,7 +194,7 @@ export class AttemptTracker {
         this.begin(line, `${name} ${before} became ${value}`, timeUs);
       if (this.facts.size < MOST_BANNERS) this.facts.set(id, value);
     }
-    this.started = true;
+    if (!isOfShell) this.goOn();
     if (this.factLine === null && (this.trained || this.over !== 'no')) this.factLine = line;
     this.limit(line);
   }
@@ -190,7 +211,9 @@ export class AttemptTracker {
    * A launcher or a scheduler reports the end. Late reports about the launch before do not end one that has only begun.
    */
   ended(): void {
-    if (this.started || this.trained || this.current === 1) this.over = 'ended';
+    if (!this.started && !this.trained && this.current > 1) return;
+    this.over = 'ended';
+    this.factLine = null;
   }
 
   /** An iteration was printed by the writer `key`. */
@@ -216,11 +239,15 @@ export class AttemptTracker {
         return;
       }
     } else if (counter !== undefined) {
-      if (iteration === last) counter.shared = true;
+      if (iteration === last) {
+        counter.shared = true;
+        counter.times.set(iteration, (counter.times.get(iteration) ?? 0) + 1);
+      }
       // A slow rank's line comes after the others' next one. One behind is taken for that in any case, but for the
       // first.
       const isSlow = counter.shared && iteration === counter.before;
       if (iteration === last || isSlow || (iteration === last - 1 && iteration !== 1)) return;
+      if (iteration < last && this.isCopy(counter, key, iteration)) return;
       if (iteration < last) {
         if (this.over === 'no' && this.failedAt <= counter.line) {
           suspect('back');
@@ -282,10 +309,43 @@ export class AttemptTracker {
     this.accept(key, iteration, line);
   }
 
+  /** Processes without a mark that print the same: as often as the first line of a process was printed. */
+  private copies(key: string): number {
+    return key === '' && this.firstBanner !== null ? (this.banners.get(this.firstBanner) ?? 1) : 1;
+  }
+
+  /** Whether one of several unmarked writers, which is behind the others, may have printed this iteration. */
+  private isCopy(counter: Counter, key: string, iteration: number): boolean {
+    const copies = this.copies(key.slice(key.indexOf('\n') + 1));
+    if (copies < 2 || this.over !== 'no') return false;
+    const times = counter.times.get(iteration) ?? 0;
+    if (times === 0 || times >= copies) return false;
+    counter.times.set(iteration, times + 1);
+    return true;
+  }
+
+  /** Whether a marked writer prints this for the first time, and no iteration yet, where others do: it was buffered. */
+  private isLateWriter(mark: string, banner: string): boolean {
+    if (mark === '' || this.over === 'ended' || this.banners.has(banner) || this.writers.get(mark) === true)
+      return false;
+    const form = formOf(mark);
+    for (const writer of this.writers.keys()) if (writer !== mark && formOf(writer) === form) return true;
+    return false;
+  }
+
+  /** A process prints: what was reported of an end before came before its output. */
+  private goOn(): void {
+    if (this.over === 'ended' && !this.started) {
+      this.over = 'no';
+      this.failedAt = 0;
+    }
+    this.started = true;
+  }
+
   /** Whether no writer of this format, with a prefix of this form, has printed an iteration. */
   private isNewWriter(key: string): boolean {
-    const form = key.replace(/\d+/g, '#');
-    for (const known of this.counters.keys()) if (known.replace(/\d+/g, '#') === form) return false;
+    const form = formOf(key);
+    for (const known of this.counters.keys()) if (formOf(known) === form) return false;
     return true;
   }
 
@@ -297,18 +357,34 @@ export class AttemptTracker {
     this.factLine = null;
     const counter = this.counters.get(key);
     if (counter === undefined) {
-      this.counters.set(key, { last: iteration, before: null, shared: false, interval: 1, seen: 1, late: 0, line });
+      const times = new Map([[iteration, 1]]);
+      this.counters.set(key, {
+        last: iteration,
+        before: null,
+        shared: false,
+        interval: 1,
+        seen: 1,
+        late: 0,
+        line,
+        times,
+      });
+      this.writers.set(key.slice(key.indexOf('\n') + 1), true);
     } else {
       counter.before = counter.last;
       if (iteration > counter.last) counter.interval = iteration - counter.last;
       counter.last = iteration;
       counter.seen += 1;
       counter.line = line;
+      counter.times.delete(iteration - MOST_COPIED_INTERVALS * counter.interval);
+      counter.times.set(iteration, 1);
     }
   }
 
-  private note(banner: string): void {
-    if (this.banners.size < MOST_BANNERS) this.banners.add(banner);
+  private note(banner: string, mark: string, isOfProcess: boolean): void {
+    if (this.banners.size >= MOST_BANNERS) return;
+    this.banners.set(banner, (this.banners.get(banner) ?? 0) + 1);
+    if (!this.writers.has(mark)) this.writers.set(mark, false);
+    if (isOfProcess) this.firstBanner ??= banner;
   }
 
   private limit(line: number): void {
@@ -329,7 +405,9 @@ export class AttemptTracker {
     this.started = false;
     this.reached = -1;
     this.lowest = Number.POSITIVE_INFINITY;
-    this.banners = new Set();
+    this.banners = new Map();
+    this.firstBanner = null;
+    this.writers = new Map();
     this.facts = new Map();
     this.factLine = null;
     this.suspect = null;

@@ -99,7 +99,8 @@ export class FormatReader {
   /** Bytes of the largest device that a process printed. */
   private deviceTotal: number | null = null;
   private ordinal = 0;
-  private tasksAreNodes = false;
+  /** Whether the tasks of `srun` start the ranks of a node each. */
+  tasksAreNodes = false;
   private segment: Segment | null = null;
   private format: LogFormat | null = null;
   private timeUs: number | null = null;
@@ -337,22 +338,20 @@ export class FormatReader {
     readings.length = 0;
   }
 
-  private keep(found: LogFinding): void {
+  private keep(finding: LogFinding): void {
     const segment = this.segment!;
-    const { row } = found;
+    const { row } = finding;
     const printedTime =
-      row === 'iteration' || row === 'phase' || row === 'failure' ? parseLogTime(found.timeText) : null;
+      row === 'iteration' || row === 'phase' || row === 'failure' ? parseLogTime(finding.timeText) : null;
     const timeUs = printedTime ?? this.time();
     const { attempts } = this;
     const { key, localRank } = segment.prefix;
     const { id } = this.format!;
-    const isTask = id === 'slurm.task_end';
     // Where ranks print, they are known from their output, and tasks may be nodes.
     if (!this.tasksAreNodes) {
-      const printsRank = !isTask && 'rank' in found && found.rank !== undefined && found.rank !== null;
+      const printsRank = id !== 'slurm.task_end' && 'rank' in finding && finding.rank != null;
       this.tasksAreNodes = localRank !== null || printsRank || LAUNCHES_RANKS.test(id);
     }
-    const finding = isTask && this.tasksAreNodes ? { ...found, rank: undefined } : found;
     if (finding.row === 'launch') {
       attempts.launch(key, finding.label, segment.line, timeUs, finding.stage, finding.writer);
       this.release();
@@ -379,11 +378,12 @@ export class FormatReader {
   /** Gives the tracker of launches what it decides by. */
   private track(
     finding: Exclude<LogFinding, LaunchFinding>,
-    { prefix: { key }, line }: Segment,
+    { prefix: { key }, line, text }: Segment,
     timeUs: number | null,
   ) {
     const { attempts } = this;
     const format = this.format!.id;
+    const isOfShell = text.startsWith('+');
     switch (finding.row) {
       case 'iteration':
         attempts.iteration(`${format}\n${key}`, finding.iteration, line, timeUs, finding.target);
@@ -397,13 +397,13 @@ export class FormatReader {
         if (finding.origin !== 'command line') attempts.fact(key, null, '', line, timeUs);
         break;
       case 'env':
-        attempts.fact(key, null, '', line, timeUs);
+        attempts.fact(key, null, '', line, timeUs, isOfShell);
         break;
       case 'value':
         if (IDENTITY.test(finding.name)) {
           const isVersion = finding.name.startsWith('version.');
           const value = String(finding.text ?? finding.value);
-          attempts.fact(`${format}\n${key}`, isVersion ? finding.name : null, value, line, timeUs);
+          attempts.fact(`${format}\n${key}`, isVersion ? finding.name : null, value, line, timeUs, isOfShell);
         } else if (finding.name === COUNTED && finding.iteration !== undefined)
           attempts.iteration(`${format}\n${key}`, finding.iteration, line, timeUs);
         break;

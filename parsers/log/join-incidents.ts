@@ -19,6 +19,8 @@ export interface JoinOptions {
   readonly attemptAt?: (line: number) => number;
   /** What lines state about themselves. */
   readonly localRanks?: LocalRanks;
+  /** Whether the tasks of `srun` are nodes, as far as is known. */
+  readonly tasksAreNodes?: () => boolean;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -72,6 +74,7 @@ export class IncidentJoiner {
   private readonly attemptAt: (line: number) => number;
   private readonly knowsAttempts: boolean;
   private readonly localRanks: LocalRanks;
+  private readonly tasksAreNodes: () => boolean;
   private items: Item[] = [];
   private tracebacks: Traceback[] = [];
   private chars = 0;
@@ -83,6 +86,7 @@ export class IncidentJoiner {
     this.attemptAt = options.attemptAt ?? (() => 1);
     this.knowsAttempts = options.attemptAt !== undefined;
     this.localRanks = options.localRanks ?? new LocalRanks();
+    this.tasksAreNodes = options.tasksAreNodes ?? (() => false);
   }
 
   /** A row of the message grammar. */
@@ -162,6 +166,10 @@ export class IncidentJoiner {
   /** Joins and emits what begins before `limit`. */
   private settle(limit: number): void {
     const items = this.items.filter(({ row }) => row.line < limit).sort(byPlace);
+    // Standard error may come before what shows that tasks are nodes.
+    if (this.tasksAreNodes())
+      for (const { row } of items)
+        if (row.grammar === 'slurm.task_end') Object.assign(row, { rank: null, rankOrigin: null });
     // A launch can turn out to have begun before the line that shows it.
     if (this.knowsAttempts) for (const { row } of items) row.attempt = this.attemptAt(row.line);
     const tracebacks = this.tracebacks.filter(({ line }) => line < limit).sort((a, b) => a.line - b.line);

@@ -124,6 +124,7 @@ class Trouble {
 
 const EVERYTHING = logVocabulary(LOG_FORMATS);
 const NO_FORMATS: readonly LogFormat[] = [];
+const PLACES: ReadonlyMap<LogFormat, number> = new Map(LOG_FORMATS.map((format, place) => [format, place]));
 
 export interface LogOutput {
   incident(row: IncidentRow): void;
@@ -243,6 +244,7 @@ class LogReader {
     this.joiner = new IncidentJoiner(report, {
       attemptAt: (line) => this.attempts.at(line),
       localRanks: this.localRanks,
+      tasksAreNodes: () => this.formats.tasksAreNodes,
     });
     this.tracebacks = new TracebackAssembly((traceback) => this.joiner.traceback(traceback));
     const { explain } = output;
@@ -540,7 +542,7 @@ class LogReader {
         isLearnt &&= mayBe;
         if (formats === NO_FORMATS) formats = hitFormats;
         else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
-          formats = [...new Set([...formats, ...hitFormats])];
+          formats = [...new Set([...formats, ...hitFormats])].sort((a, b) => PLACES.get(a)! - PLACES.get(b)!);
         }
       }
       this.scanFrom(this.hit + 1, limit);

@@ -8,14 +8,15 @@
 -- @col    iteration       BIGINT?  last one printed before it in the same attempt of the same file, else the highest of that attempt
 -- @col    iteration_origin VARCHAR? same file, same attempt
 -- @col    file            VARCHAR
--- @col    survived        BOOLEAN  the launch went on without a gap for two more printed iterations, or a later line of the file reports
---                         its end
+-- @col    survived        BOOLEAN  the launch went on without a gap for two more printed iterations before its launcher reported its end,
+--                         or a later line of the file reports that it finished
 -- @col    copy_of         BIGINT?  place of the same failure in another file, from 0
 -- @needs  incident
 -- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both show the progress of a file. A
 --         rank that prints neither gets the attempt's last iteration, marked as such.
 --         One failure of a node is in its own file and in the file of all nodes: the same text of the same rank, as often as there. A
 --         repeated launch fails with the same words too, so a time or a process must show that they are the same failure.
+--         Where standard error comes before standard output, all iterations are behind the end that the launcher reported.
 WITH
   progress AS (
     SELECT source_id, attempt, line::BIGINT AS line, iteration FROM log_iteration
@@ -42,6 +43,9 @@ WITH
   finished AS (
     SELECT log.source_id, log.attempt, max(log.line)::BIGINT AS line FROM log_phase AS log JOIN source USING (source_id)
     WHERE source.run_id = $run_id AND log.phase = 'finished' GROUP BY log.source_id, log.attempt),
+  launcher_end AS (
+    SELECT DISTINCT incident.source_id, coalesce(incident.attempt, 1) AS attempt, incident.line FROM incident JOIN source USING (source_id)
+    WHERE source.run_id = $run_id AND regexp_matches(incident.grammar, '^(torchrun|launcher|slurm|mpi)\.')),
   unnumbered AS (
     SELECT incident.*, coalesce(incident.attempt, 1) AS file_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt,
       source.display_path, source.rank AS source_rank, source.rank_origin AS source_rank_origin,
@@ -68,7 +72,8 @@ SELECT lines.incident_id, lines.kind, lines.is_oom, lines.any_rank AS rank,
     AS iteration_origin,
   lines.display_path AS file, lines.line, lines.last_line, lines.grammar, lines.text,
   (coalesce(finished.line > lines.line, false) OR (coalesce(went_on.line > lines.line, false)
-    AND next_iteration.is_behind_gap IS NOT TRUE AND lines.kind NOT IN ('cancelled', 'preempted', 'time_limit'))) AS survived,
+    AND (launcher_end.line < went_on.line) IS NOT TRUE AND next_iteration.is_behind_gap IS NOT TRUE
+    AND lines.kind NOT IN ('cancelled', 'preempted', 'time_limit'))) AS survived,
   lines.copy_of
 FROM lines
 ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND file_progress.attempt = lines.file_attempt
@@ -76,6 +81,8 @@ ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND fi
 LEFT JOIN went_on ON went_on.source_id = lines.source_id AND went_on.attempt = lines.file_attempt
 ASOF LEFT JOIN next_iteration ON next_iteration.source_id = lines.source_id AND next_iteration.attempt = lines.file_attempt
   AND next_iteration.line >= lines.line
+ASOF LEFT JOIN launcher_end ON launcher_end.source_id = lines.source_id AND launcher_end.attempt = lines.file_attempt
+  AND launcher_end.line >= lines.line
 LEFT JOIN finished ON finished.source_id = lines.source_id AND finished.attempt = lines.file_attempt
 LEFT JOIN furthest ON furthest.attempt = lines.run_attempt
 ORDER BY lines.run_attempt, lines.display_path, lines.line, lines.incident_id

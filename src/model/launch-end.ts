@@ -26,4 +26,7 @@ export interface LaunchEnd {
   readonly ending_kind: IncidentKind | null;
   readonly ending_file: string | null;
   readonly ending_line: number | null;
+  /** Of the process that failed first; null where no line shows it. */
+  readonly ending_rank: number | null;
+  readonly ending_host: string | null;
 }

@@ -225,6 +225,8 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
       ending_kind: fc.constant(null),
       ending_file: fc.constant('log'),
       ending_line: fc.option(fc.nat()),
+      ending_rank: fc.constant(null),
+      ending_host: fc.constant(null),
     }),
     { maxLength: 12 },
   ),

@@ -56,10 +56,11 @@ export const REINFORCEMENT_LEARNING_FORMATS = ['reinforcement-learning', 'engine
 export const FAILURE_FORMATS = of('failures');
 
 export const LOG_FORMATS: readonly LogFormat[] = [
+  // The settings of a line that starts a launch are of that launch.
+  ...of('launches'),
   ...MEGATRON_FAMILY,
   ...SETTINGS_FORMATS,
   ...OTHER_FORMATS,
   ...REINFORCEMENT_LEARNING_FORMATS,
-  ...of('launches'),
   ...FAILURE_FORMATS,
 ];

@@ -5,6 +5,14 @@ import { pick } from '../../model/pick.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { type FailureCandidate, firstFailure } from './first-failure.js';
 
+/** Where its worker ran, in the message of Ray's ActorDiedError. */
+const RAY_WORKER = /^\s{1,8}ip: ([\da-f.:]{2,45})$/m;
+/** The value that all have who have one. */
+function only<T>(values: readonly (T | null)[]): T | null {
+  const [value = null, ...others] = new Set(values.filter((one) => one !== null));
+  return others.length === 0 ? value : null;
+}
+
 type Candidate = FailureCandidate & { readonly index: number };
 
 function candidateOf(incident: LogIncident, index: number): Candidate {
@@ -35,10 +43,17 @@ export function readFirstFailure(incidents: readonly LogIncident[], attempt?: nu
   if (failure.first === null) return null;
   const { index } = failure.first.incident;
   const first = incidents[index]!;
+  const inLaunch = incidents.filter(({ attempt: of }) => of === first.attempt);
+  // Slurm counts the processes that were killed for their memory on one line, and names their tasks on others.
+  const alike = first.is_oom ? inLaunch.filter(({ kind }) => kind === first.kind) : [];
+  const rank = first.rank ?? only(alike.map((other) => other.rank));
+  const ofRank = rank === null ? alike : inLaunch.filter((other) => other.rank === rank);
+  const host = first.host ?? RAY_WORKER.exec(first.text)?.[1] ?? only(ofRank.map((other) => other.host));
   return {
     kind: first.kind,
     role: failure.first.role,
-    ...pick(first, ['rank', 'host', 'device', 'attempt', 'time', 'file', 'line']),
+    ...{ rank, host },
+    ...pick(first, ['device', 'attempt', 'time', 'file', 'line']),
     incident: index,
     why: failure.basis,
     also_failed: ranksOf(failure.alsoFailed).filter((rank) => rank !== first.rank),

@@ -154,6 +154,12 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
   const firstFault = new Map<string, number>();
   for (const { file, line } of faults) firstFault.set(file, Math.min(line, firstFault.get(file) ?? line));
   const isBehindFault = ({ file, line }: T): boolean => (firstFault.get(file) ?? line) < line;
+  // A scheduler cancels a step because one of its tasks was killed.
+  const isBehindKill = ({ file, line }: T): boolean =>
+    incidents.some(
+      (other) =>
+        other.kind === 'killed' && other.grammar === 'slurm.task_end' && other.file === file && other.line < line,
+    );
   // A scheduler ends the step on all nodes after the failure of one; their logs have nothing but the end of the step.
   const hasCauseElsewhere = ({ file, timeUs }: T): boolean =>
     faults.some(
@@ -162,7 +168,9 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
         fault.file !== file &&
         (timeUs === null || fault.timeUs === null || fault.timeUs <= timeUs),
     );
-  const outside = incidents.filter((incident) => incident.kind === 'cancelled' && !isBehindFault(incident));
+  const outside = incidents.filter(
+    (incident) => incident.kind === 'cancelled' && !isBehindFault(incident) && !isBehindKill(incident),
+  );
   // A scheduler ends a job by signals, and prints the reason before or after them.
   const isDecided = incidents.some(
     (incident) => ENDINGS.has(incident.kind) || (incident.kind === 'cancelled' && isCancelledBy(incident)),
@@ -178,7 +186,8 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
       return { incident, role: 'secondary' };
     if (incident.kind === 'cancelled') {
       if (isDecided && !isCancelledBy(incident)) return { incident, role: 'secondary' };
-      if (isBehindFault(incident)) return { incident, role: isCancelledBy(incident) ? role : 'secondary' };
+      if (isBehindFault(incident) || isBehindKill(incident))
+        return { incident, role: isCancelledBy(incident) ? role : 'secondary' };
       return { incident, role: !isCancelledBy(incident) && hasCauseElsewhere(incident) ? 'secondary' : 'primary' };
     }
     const isConsequence = !isOomKind(incident.kind) && !ENDINGS.has(incident.kind) && followsSignal(incident);

@@ -20,10 +20,14 @@ export function launchEnds(launches: number, incidents: readonly LogIncident[], 
     const all = incidents.filter((incident) => (incident.attempt ?? 1) === attempt);
     const fatal = all.filter(({ survived }) => !survived);
     const isFinished = last?.finished_line != null;
+    const known = readFirstFailure(fatal);
+    // A launcher that ended its processes shows that the launch did not go on, and nothing of the reason.
+    const isExplained = isFinished || (known !== null && known.role !== 'secondary');
+    const thrown = all.filter(
+      ({ is_oom: isOom, survived, traceback_line: line }) => isOom && survived && (known === null || line !== null),
+    );
     const judged =
-      readFirstFailure(fatal) === null && !isFinished && caughtInLaunch(all, isFinished)?.is_certain !== true
-        ? all.filter(({ is_oom: isOom }) => isOom)
-        : fatal;
+      !isExplained && thrown.length > 0 && caughtInLaunch(all, isFinished)?.is_certain !== true ? thrown : fatal;
     const first = readFirstFailure(judged);
     const ending = endingOf(first === null ? undefined : judged[first.incident], first?.role, isFinished);
     const place =
@@ -38,6 +42,8 @@ export function launchEnds(launches: number, incidents: readonly LogIncident[], 
       ending_kind: ending === 'finished' || first === null ? null : first.kind,
       ending_file: place.file,
       ending_line: place.line,
+      ending_rank: ending === 'finished' ? null : (first?.rank ?? null),
+      ending_host: ending === 'finished' ? null : (first?.host ?? null),
     };
   });
 }
@@ -62,12 +68,13 @@ export function caughtInLaunch(
 
 function endingOf(incident: LogIncident | undefined, role: string | undefined, isFinished: boolean): LaunchEnding {
   if (incident === undefined) return isFinished ? 'finished' : 'unknown';
-  const { kind, exit_code: exitCode, text } = incident;
+  const { kind, exit_code: exitCode, grammar, text } = incident;
   if (isFinished && (role !== 'primary' || DECISIONS.has(kind))) return 'finished';
   if (kind === 'cancelled' || kind === 'time_limit' || kind === 'preempted' || kind === 'killed') return kind;
   if (kind === 'hardware' && /node fail/i.test(text)) return 'node_failure';
   if (isOomKind(kind)) return 'oom';
-  if (role !== 'secondary' || kind !== 'other') return 'failed';
+  // What mpirun names has failed, with a code that is on another line.
+  if (role !== 'secondary' || kind !== 'other' || grammar.startsWith('mpi.')) return 'failed';
   return exitCode === null || exitCode === 0 ? 'unknown' : 'failed';
 }
 

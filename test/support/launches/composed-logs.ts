@@ -2,19 +2,8 @@
  * Training logs composed of real ones: launches of one file, one after another, each ended in a known way, with lines
  * of ranks interleaved. The expected reading follows from the composition, not from the reader.
  */
-
-/** How a launch ended. `stopped`: its text breaks off; `signalled`: a signal from outside, of whom is unknown. */
-export type ComposedEnding =
-  | 'finished'
-  | 'cancelled'
-  | 'time_limit'
-  | 'preempted'
-  | 'signalled'
-  | 'killed'
-  | 'host_oom'
-  | 'oom'
-  | 'failed'
-  | 'stopped';
+import { type ComposedEnding, type Draw, drawFrom, type FirstFailing, type LaunchEndLines } from './end-lines.js';
+import { ENDINGS } from './launch-ends.js';
 
 /** One launch of a real log without its end. */
 export interface LaunchBody {
@@ -29,23 +18,16 @@ export interface ComposedLaunch {
   /** As the last progress line of its text prints; null without one. */
   readonly lastIteration: number | null;
   readonly body: string;
+  /** Undefined: its end was not made to show one. */
+  readonly first: FirstFailing | undefined;
+  /** Of a trial: what differs from the other trials. */
+  readonly setting: { readonly key: string; readonly value: string } | undefined;
 }
 
 export interface ComposedLog {
   readonly name: string;
   readonly text: string;
   readonly launches: readonly ComposedLaunch[];
-}
-
-export type Draw = (below: number) => number;
-
-/** Numbers of a linear congruence, equal on every machine. */
-export function drawFrom(seed: number): Draw {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }
 
 const PROGRESS = /(?:\biteration\s+(\d+)\/\s*\d+ \||\bstep:\s+(\d+)\s+loss:)/;
@@ -78,172 +60,6 @@ export const lastIterationOf = (lines: readonly string[]): number | null => {
   return match === null ? null : Number(match[1] ?? match[2]);
 };
 
-/** Lines that end a launch, by ending: real lines with other numbers. */
-const ENDINGS: Readonly<Record<ComposedEnding, readonly ((draw: Draw, last: number | null) => readonly string[])[]>> = {
-  stopped: [() => []],
-  finished: [
-    (_, last) => [
-      '[after training is done] datetime: 2026-03-02 11:07:41 ',
-      `saving checkpoint at iteration ${String(last ?? 20).padStart(7)} to /ckpt/run in torch_dist format`,
-      `  successfully saved checkpoint from iteration ${String(last ?? 20).padStart(7)} to /ckpt/run`,
-    ],
-    () => [
-      "{'train_runtime': 919.0933, 'train_samples_per_second': 1.088, 'train_steps_per_second': 0.017, 'train_loss': 2.31, 'epoch': 1.0}",
-    ],
-    () => [
-      '[titan] 2026-03-02 11:07:41,012 - root - INFO - Training completed',
-      '[titan] 2026-03-02 11:07:41,013 - root - INFO - Process group destroyed',
-    ],
-    () => ['`Trainer.fit` stopped: `max_steps=20` reached.'],
-    () => ['ENDING TIMING RUN AT 2026-03-02 11:07:41 AM', 'RESULT,LLM_FINETUNING,,1963,nvidia,2026-03-02 10:30:26 AM'],
-  ],
-  cancelled: [
-    (draw) => {
-      const job = 100_000 + draw(900_000);
-      return [
-        'srun: Job step aborted: Waiting up to 62 seconds for job step to finish.',
-        `slurmstepd: error: *** STEP ${job}.0 ON r8i3n${draw(9)} CANCELLED AT 2026-03-02T11:07:41 ***`,
-        `slurmstepd: error: *** JOB ${job} ON r8i3n1 CANCELLED AT 2026-03-02T11:07:41 ***`,
-      ];
-    },
-    (draw) => [`slurmstepd: error: *** JOB ${100_000 + draw(900_000)} ON node07 CANCELLED AT 2026-03-02T11:07:41 ***`],
-    (draw) => [
-      'Traceback (most recent call last):',
-      `  File "/opt/train/pretrain_gpt.py", line ${100 + draw(200)}, in <module>`,
-      '    pretrain(train_valid_test_datasets_provider, model_provider, ModelType.encoder_or_decoder, forward_step)',
-      '  File "/opt/megatron/training/training.py", line 733, in train_step',
-      '    losses_reduced = forward_backward_func(',
-      'KeyboardInterrupt',
-    ],
-    (draw) => [
-      `W0302 11:07:41.102000 ${1000 + draw(9000)} torch/distributed/elastic/agent/server/api.py:704] Received 2 death signal, shutting down workers`,
-      `W0302 11:07:41.103000 ${1000 + draw(9000)} torch/distributed/elastic/multiprocessing/api.py:900] Sending process 4711 closing signal SIGINT`,
-      'torch.distributed.elastic.multiprocessing.api.SignalException: Process 4700 got signal: 2',
-    ],
-  ],
-  time_limit: [
-    (draw) => {
-      const job = 100_000 + draw(900_000);
-      return [
-        `slurmstepd: error: *** STEP ${job}.0 ON r6i4n5 CANCELLED AT 2026-03-02T11:07:41 DUE TO TIME LIMIT ***`,
-        `slurmstepd: error: *** JOB ${job} ON r6i4n5 CANCELLED AT 2026-03-02T11:07:41 DUE TO TIME LIMIT ***`,
-        'srun: Job step aborted: Waiting up to 32 seconds for job step to finish.',
-        ...killed(draw),
-        'Main process received SIGTERM, exiting',
-      ];
-    },
-    (draw) => [
-      `slurmstepd: error: *** JOB ${100_000 + draw(900_000)} ON gpu-a-12 CANCELLED AT 2026-03-02T11:07:41 DUE TO TIME LIMIT ***`,
-    ],
-    () => ['TERM_RUNLIMIT: job killed after reaching LSF run time limit.', 'Exited with exit code 140.'],
-    (draw) => [`=>> PBS: job killed: walltime ${3600 + draw(40)} exceeded limit 3600`],
-  ],
-  preempted: [
-    (draw) => {
-      const job = 100_000 + draw(900_000);
-      return [
-        `slurmstepd: error: *** JOB ${job} ON cnode-3 CANCELLED AT 2026-03-02T11:07:41 DUE TO PREEMPTION ***`,
-        `slurmstepd: error: *** STEP ${job}.0 ON cnode-3 CANCELLED AT 2026-03-02T11:07:41 DUE TO PREEMPTION ***`,
-        'srun: Job step aborted: Waiting up to 32 seconds for job step to finish.',
-      ];
-    },
-    (draw) => [
-      `slurmstepd: error: *** JOB ${100_000 + draw(900_000)} ON cnode-3 CANCELLED AT 2026-03-02T11:07:41 DUE TO PREEMPTION ***`,
-    ],
-  ],
-  signalled: [
-    (draw) => [...killed(draw), 'Main process received SIGTERM, exiting'],
-    () => ['exiting program after receiving SIGTERM.'],
-    (draw) => [
-      `W0302 11:07:41.102000 ${1000 + draw(9000)} torch/distributed/elastic/agent/server/api.py:704] Received 15 death signal, shutting down workers`,
-      'torch.distributed.elastic.multiprocessing.api.SignalException: Process 4700 got signal: 15',
-    ],
-  ],
-  killed: [
-    () => ['Killed'],
-    (draw) => [
-      `/var/spool/slurmd/job188/slurm_script: line 46: ${2_000_000 + draw(99_999)} Killed                  python3 train.py`,
-    ],
-    (draw) => [
-      `E0302 11:07:41.102000 ${1000 + draw(9000)} torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3`,
-      'torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ',
-      '============================================================',
-      'pretrain_gpt.py FAILED',
-      '------------------------------------------------------------',
-      'Failures:',
-      '  <NO_OTHER_FAILURES>',
-      '------------------------------------------------------------',
-      'Root Cause (first observed failure):',
-      '[0]:',
-      '  time      : 2026-03-02_11:07:41',
-      '  host      : node07',
-      '  rank      : 3 (local_rank: 3)',
-      '  exitcode  : -9 (pid: 4711)',
-      '  error_file: <N/A>',
-      '  traceback : Signal 9 (SIGKILL) received by PID 4711',
-      '============================================================',
-    ],
-  ],
-  host_oom: [
-    (draw) => [
-      `slurmstepd: error: Detected 1 oom_kill event in StepId=${100_000 + draw(900_000)}.0. Some of the step tasks have been OOM Killed.`,
-      'srun: error: node07: task 3: Out Of Memory',
-    ],
-    (draw) => [
-      `[Tue Mar  2 11:07:41 2026] Out of memory: Killed process ${2000 + draw(900)} (python3) total-vm:812340000kB, anon-rss:798120000kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0`,
-    ],
-  ],
-  oom: [(draw) => [...oomTraceback(draw), ...killed(draw)], (draw) => [...oomTraceback(draw), ...stepEnd(draw)]],
-  failed: [
-    (draw) => [
-      'Traceback (most recent call last):',
-      '  File "/opt/train/pretrain_gpt.py", line 181, in <module>',
-      '    pretrain(train_valid_test_datasets_provider, model_provider)',
-      `  File "/opt/megatron/core/models/gpt/gpt_model.py", line ${100 + draw(100)}, in forward`,
-      '    hidden_states = self.decoder(hidden_states=decoder_input)',
-      'RuntimeError: mat1 and mat2 shapes cannot be multiplied (4096x8192 and 4096x8192)',
-      ...stepEnd(draw),
-    ],
-    (draw) => [
-      `[rank${draw(8)}]:[E302 11:07:41.514 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1471, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600030 milliseconds before timing out.`,
-      ...killed(draw),
-    ],
-    () => ["FileNotFoundError: [Errno 2] No such file or directory: '/data/openwebtext_text_document.idx'"],
-  ],
-};
-
-function killed(draw: Draw): string[] {
-  return Array.from({ length: 2 + draw(6) }, () => `Killing subprocess ${10_000 + draw(60_000)}`);
-}
-
-/** A step that ends because one of its tasks did: its CANCELLED is a consequence. */
-function stepEnd(draw: Draw): string[] {
-  const job = 100_000 + draw(900_000);
-  return [
-    `srun: error: node0${draw(9)}: task ${draw(8)}: Exited with exit code 1`,
-    `srun: launch/slurm: _step_signal: Terminating StepId=${job}.0`,
-    `slurmstepd: error: *** STEP ${job}.0 ON node01 CANCELLED AT 2026-03-02T11:07:44 ***`,
-    `srun: error: node0${draw(9)}: tasks 0-2: Terminated`,
-  ];
-}
-
-function oomTraceback(draw: Draw): string[] {
-  const asked = (1 + draw(900)) * 2;
-  const messages = [
-    `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${asked}.00 MiB. GPU 3 has a total capacity of 79.11 GiB of which 120.25 MiB is free. Including non-PyTorch memory, this process has 78.98 GiB memory in use. Of the allocated memory 76.02 GiB is allocated by PyTorch, and 1.21 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)`,
-    `RuntimeError: CUDA out of memory. Tried to allocate ${asked}.00 MiB (GPU 3; 31.75 GiB total capacity; 29.02 GiB already allocated; 104.19 MiB free; 30.11 GiB reserved in total by PyTorch)`,
-    `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate ${asked}.00 MiB. GPU 3 has a total capacty of 79.33 GiB of which 6.19 MiB is free. Process 3258 has 79.31 GiB memory in use. Of the allocated memory 74.13 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF`,
-  ];
-  return [
-    'Traceback (most recent call last):',
-    '  File "/opt/train/pretrain_gpt.py", line 181, in <module>',
-    '    pretrain(train_valid_test_datasets_provider, model_provider)',
-    `  File "/opt/megatron/core/transformer/mlp.py", line ${80 + draw(60)}, in forward`,
-    '    intermediate_parallel = self.activation_func(intermediate_parallel)',
-    messages[draw(messages.length)]!,
-  ];
-}
-
 /** Lines that mention memory in a log without a failure. */
 const DISTRACTIONS: readonly string[] = [
   '[2026-03-02 10:59:01,311] [WARNING] [stage3.py:1949:step] 1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure and is detrimental to performance.',
@@ -267,40 +83,126 @@ function cutBody({ lines }: LaunchBody, draw: Draw): readonly string[] {
 /** First line of a training process, behind those of job scripts and launchers. */
 const PROCESS = /using world size|:::MLLOG|\[titan\]|Initializing distributed|\[INFO\|/;
 
-/** Every rank prints the lines of its process, marked with its rank; orders of ranks differ from line to line. */
-function interleave(lines: readonly string[], ranks: number, style: number, draw: Draw): string[] {
-  const mark = (rank: number): string =>
-    [`[rank${rank}]: `, `${String(rank).padStart(String(ranks - 1).length)}: `, `[default${rank}]:`][style]!;
-  const from = lines.findIndex((line) => PROCESS.test(line));
-  if (from < 0) return [...lines];
-  const next = Array.from({ length: ranks }, () => from);
+/**
+ * Every writer prints the lines of its process, marked or not; their order differs from line to line.
+ *
+ * @param mostAhead lines that one writer is before another
+ */
+function interleave(
+  lines: readonly string[],
+  marks: readonly string[],
+  mostAhead: number,
+  from: number,
+  draw: Draw,
+): string[] {
+  const next = marks.map(() => from);
   const merged = lines.slice(0, from);
-  while (merged.length < from + ranks * (lines.length - from)) {
+  while (merged.length < from + marks.length * (lines.length - from)) {
     const behind = Math.min(...next);
-    const rank = draw(ranks);
-    // Ranks of one program stay within a few lines of each other: collectives keep them together.
-    if (next[rank]! >= lines.length || next[rank]! > behind + 6) continue;
-    merged.push(mark(rank) + lines[next[rank]!]!);
-    next[rank]! += 1;
+    const writer = draw(marks.length);
+    if (next[writer]! >= lines.length || next[writer]! > behind + mostAhead) continue;
+    merged.push(marks[writer]! + lines[next[writer]!]!);
+    next[writer]! += 1;
   }
   return merged;
 }
 
-/** `count` logs of `bodies`, equal for equal seeds. */
-export function composeLogs(bodies: readonly LaunchBody[], count: number, seed: number): ComposedLog[] {
-  return Array.from({ length: count }, (_, i) => composeLog(bodies, i, drawFrom(seed * 65_537 + i * 7919 + 1)));
+/** Ranks of one program stay within a few lines of each other: collectives keep them together. */
+const RANKS_AHEAD = 6;
+/** Two nodes whose output is collected at intervals. */
+const NODES_AHEAD = 30;
+
+function byRanks(lines: readonly string[], ranks: number, style: number, draw: Draw): string[] {
+  const from = lines.findIndex((line) => PROCESS.test(line));
+  if (from < 0) return [...lines];
+  const marks = Array.from({ length: ranks }, (_, rank) => {
+    const padded = String(rank).padStart(String(ranks - 1).length);
+    return [`[rank${rank}]: `, `${padded}: `, `[default${rank}]:`][style]!;
+  });
+  if (draw(3) > 0) return interleave(lines, marks, RANKS_AHEAD, from, draw);
+  // The output of one rank is buffered, and comes when it ends.
+  const late = marks.pop()!;
+  return [...interleave(lines, marks, RANKS_AHEAD, from, draw), ...lines.slice(from).map((line) => late + line)];
 }
 
+/** What is printed on standard error, which is not buffered. */
+const STANDARD_ERROR = /warn|OMP_NUM_THREADS|^\s*\*{10,}\s*$|^\+|^[WE]\d{4} |error:/i;
+
+/** How the two streams of a launch came into one file. */
+const STREAMS = ['in order', 'in order', 'in order', 'buffered output', 'blocks', 'error first'] as const;
+
+/** The lines of a launch in the order of the file. */
+function joinStreams(lines: readonly string[], end: LaunchEndLines, isOnly: boolean, draw: Draw): string[] {
+  const { err = [], out = [], launcher = [] } = end;
+  const how = STREAMS[draw(STREAMS.length)]!;
+  const inOrder = [...lines, ...out, ...err, ...launcher];
+  if (how === 'in order') return inOrder;
+  const isError = (line: string): boolean => STANDARD_ERROR.test(line);
+  // A file is one launch after the other: what is printed first must show that a launch has begun.
+  if (!isOnly && !LAUNCHER_START.test(lines[0] ?? '')) return inOrder;
+  const errors = [...lines.filter(isError), ...err];
+  const output = [...lines.filter((line) => !isError(line)), ...out];
+  if (how === 'buffered output') return [...errors, ...output, ...launcher];
+  if (how === 'error first') return isOnly ? [...errors, ...launcher, ...output] : [...errors, ...output, ...launcher];
+  // Output comes in blocks of a buffer each, after the errors printed meanwhile; the last block when the process ends.
+  const merged: string[] = [];
+  let block: string[] = [];
+  let size = 20 + draw(100);
+  for (const line of lines) {
+    if (isError(line)) merged.push(line);
+    else block.push(line);
+    if (block.length < size) continue;
+    merged.push(...block);
+    block = [];
+    size = 20 + draw(100);
+  }
+  return [...merged, ...err, ...block, ...out, ...launcher];
+}
+
+const LAUNCHER_START = /^\+ (?:torchrun|srun)|OMP_NUM_THREADS|launcher\.launch/;
+
+/** `count` logs of `bodies`, equal for equal seeds. */
+export function composeLogs(bodies: readonly LaunchBody[], count: number, seed: number): ComposedLog[] {
+  return Array.from({ length: count }, (_, i) => {
+    const draw = drawFrom(seed * 65_537 + i * 7919 + 1);
+    for (let skip = 0; skip < 8; skip += 1) draw(2);
+    return i % 5 === 4 ? composeSweep(bodies, i, draw) : composeLog(bodies, i, draw);
+  });
+}
+
+/** A launcher that `srun` starts, one on each node: a task is a node. */
+const STARTS_RANKS = /torchrun|torch\.distributed|OMP_NUM_THREADS|deepspeed\.launcher|launch\.py|\[default\d/i;
+/** Ranks that print themselves: tasks may be ranks or nodes. */
+const PRINTS_RANKS = /\brank[ :]{0,2}\d|\[rank|GLOBAL_RANK/i;
+
+/** What shows that tasks are nodes may be anywhere in the file. */
+function checkTasks(launches: readonly ComposedLaunch[], lines: readonly string[]): readonly ComposedLaunch[] {
+  const areNodes = lines.some((line) => STARTS_RANKS.test(line));
+  if (!areNodes && !lines.some((line) => PRINTS_RANKS.test(line))) return launches;
+  return launches.map((launch) => {
+    if (launch.first?.isTask !== true) return launch;
+    return { ...launch, first: areNodes ? { ...launch.first, rank: null } : undefined };
+  });
+}
+
+const nameOf = (index: number): string => `composed-${String(index).padStart(3, '0')}`;
+const endOf = (ending: ComposedEnding, draw: Draw, last: number | null): LaunchEndLines => {
+  const variants = ENDINGS[ending];
+  const end = variants[draw(variants.length)]!(draw, last);
+  return 'length' in end ? { launcher: end } : end;
+};
+
 function composeLog(bodies: readonly LaunchBody[], index: number, draw: Draw): ComposedLog {
-  for (let i = 0; i < 8; i += 1) draw(2);
   // A third have one launch, so that false launches show as well as missed ones.
   const launchCount = [1, 1, 2, 2, 3, 1, 4, 2][index % 8]!;
   const isAlike = draw(3) > 0;
   const first = bodies[draw(bodies.length)]!;
   const parts: string[] = [];
   const launches: ComposedLaunch[] = [];
+  // Nothing shows where an excerpt of another program begins.
+  const launched = bodies.filter(({ lines }) => lines.length >= EXCERPT_LINES);
   const chosen = Array.from({ length: launchCount }, (_, n) =>
-    isAlike || n === 0 ? first : bodies[draw(bodies.length)]!,
+    isAlike || n === 0 ? first : launched[draw(launched.length)]!,
   );
   for (const [n, body] of chosen.entries()) {
     const isLast = n === launchCount - 1;
@@ -312,11 +214,96 @@ function composeLog(bodies: readonly LaunchBody[], index: number, draw: Draw): C
     if (draw(4) === 0) lines.splice(Math.floor(lines.length / 2), 0, DISTRACTIONS[draw(DISTRACTIONS.length)]!);
     // Labels of `srun` are on all lines of a file or on none.
     const style = launchCount > 1 ? 2 * draw(2) : draw(3);
-    if (body.repeatable && lines.length < 4000 && draw(4) === 0) lines = interleave(lines, 2 + draw(7), style, draw);
-    const variants = ENDINGS[ending];
-    parts.push(...lines, ...variants[draw(variants.length)]!(draw, last));
-    launches.push({ ending, lastIteration: last, body: body.name });
+    const isRepeated = body.repeatable && lines.length >= EXCERPT_LINES && lines.length < 4000 ? draw(8) : -1;
+    if (isRepeated === 0 || isRepeated === 1) lines = byRanks(lines, 2 + draw(7), style, draw);
+    else if (isRepeated === 2) {
+      const from = Math.max(
+        0,
+        lines.findIndex((line) => PROCESS.test(line)),
+      );
+      const marks = launchCount === 1 && draw(2) === 0 ? ['node01: ', 'node02: '] : ['', ''];
+      lines = interleave(lines, marks, NODES_AHEAD, from, draw);
+    }
+    const end = endOf(ending, draw, last);
+    parts.push(...joinStreams(lines, end, launchCount === 1, draw));
+    launches.push({ ending, lastIteration: last, body: body.name, first: end.first, setting: undefined });
     if (!isLast && draw(3) === 0) parts.push('', '');
   }
-  return { name: `composed-${String(index).padStart(3, '0')}`, text: `${parts.join('\n')}\n`, launches };
+  return { name: nameOf(index), text: `${parts.join('\n')}\n`, launches: checkTasks(launches, parts) };
+}
+
+/** Settings that sweeps vary: as a flag of a command line. */
+const SWEPT: readonly (readonly [key: string, values: readonly string[]])[] = [
+  ['micro_batch_size', ['1', '2', '4', '8', '16', '32']],
+  ['seq_length', ['2048', '4096', '8192', '16384', '32768', '65536']],
+  ['per_device_train_batch_size', ['1', '2', '3', '4', '6', '8']],
+  ['recompute_num_layers', ['1', '2', '4', '8', '12', '16']],
+];
+const SWEEP_ENDS: readonly ComposedEnding[] = ['oom', 'finished', 'failed', 'killed', 'finished', 'oom'];
+
+/** How a sweep announces a trial, and reports its end. */
+const SWEEPS: readonly {
+  readonly before: (n: number, key: string, value: string, draw: Draw) => readonly string[];
+  readonly after?: (n: number, key: string, value: string, end: ComposedEnding) => readonly string[];
+}[] = [
+  {
+    before: (_, key, value) => [
+      `+ for value in 1 2 4 8`,
+      `+ torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --${key.replaceAll('_', '-')} ${value} --train-iters 200 --bf16`,
+    ],
+  },
+  {
+    before: (_, key, value) => [`+ srun --label=0 python -u train.py --num-layers 32 --${key}=${value} --bf16`],
+  },
+  {
+    before: (n, key, value) => [
+      'wandb: Sweep Agent: Waiting for job.',
+      'wandb: Job received.',
+      `wandb: Agent Starting Run: mu8l3q8${n} with config:`,
+      `wandb: \t${key}: ${value}`,
+      'wandb: \tlearning_rate: 0.0003',
+    ],
+    after: (n, _, __, end) => [
+      `wandb: Find logs at: ./wandb/run-20260302_110741-mu8l3q8${n}/logs`,
+      ...(end === 'finished' ? [] : [`wandb: ERROR Run mu8l3q8${n} errored: RuntimeError('')`]),
+    ],
+  },
+  {
+    before: (n, key, value) => [
+      '2026-03-02 11:07:41,351 - wandb.wandb_agent - INFO - Agent received command: run',
+      '2026-03-02 11:07:41,352 - wandb.wandb_agent - INFO - Agent starting run with config:',
+      `\t${key}: ${value}`,
+      '\tlearning_rate: 0.0003',
+      `2026-03-02 11:07:41,353 - wandb.wandb_agent - INFO - About to run command: /usr/bin/env python train.py --${key}=${value} --learning_rate=0.0003`,
+      `2026-03-02 11:07:46,353 - wandb.wandb_agent - INFO - Running runs: ['wu661ic${n}']`,
+    ],
+    after: (n) => [`2026-03-02 11:07:49,353 - wandb.wandb_agent - INFO - Cleaning up finished run: wu661ic${n}`],
+  },
+];
+
+/** Trials of one program with a setting that differs, one after another. */
+function composeSweep(bodies: readonly LaunchBody[], index: number, draw: Draw): ComposedLog {
+  const long = bodies.filter(({ lines, repeatable }) => lines.length >= EXCERPT_LINES && repeatable);
+  const body = long[draw(long.length)]!;
+  const [key, values] = SWEPT[draw(SWEPT.length)]!;
+  const sweep = SWEEPS[draw(SWEEPS.length)]!;
+  const parts: string[] = [];
+  const launches: ComposedLaunch[] = [];
+  const printed = new RegExp(`^(.*\\b${key}\\s?\\.{3,80}\\s)\\d+`);
+  for (const [n, value] of values.slice(0, 3 + draw(4)).entries()) {
+    const ending = SWEEP_ENDS[draw(SWEEP_ENDS.length)]!;
+    const lines = cutBody(body, draw).map((line) => line.replace(printed, `$1${value}`));
+    const last = lastIterationOf(lines);
+    const end = endOf(ending, draw, last);
+    const start = sweep.before(n, key, value, draw);
+    parts.push(...start, ...joinStreams(lines, end, false, draw), ...(sweep.after?.(n, key, value, ending) ?? []));
+    launches.push({
+      ending,
+      lastIteration: last,
+      body: body.name,
+      first: end.first,
+      setting: { key, value },
+    });
+  }
+  return { name: nameOf(index), text: `${parts.join('\n')}\n`, launches: checkTasks(launches, parts) };
 }
