@@ -23,3 +23,10 @@ export function endingText({ ending, ending_file: file, ending_line: line }: Lau
 
 /** `2: out of memory (line 1,204)`. */
 export const launchText = (end: LaunchEnd): string => `${end.attempt}: ${endingText(end, 1)}`;
+
+/** `8 finished, 4 out of memory`. */
+export function endingCounts(launches: readonly Pick<LaunchEnd, 'ending'>[]): string {
+  const counts = new Map<LaunchEnding, number>();
+  for (const { ending } of launches) counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  return [...counts].map(([ending, count]) => `${formatCount(count)} ${ENDINGS[ending]}`).join(', ');
+}

@@ -10,6 +10,7 @@ import type { Failure } from '../../model/results/common.js';
 import type { LogResult, LogRun } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 import { bridgeEvaluator } from './bridge-evaluator.js';
+import { launchSettings } from './launch-settings.js';
 
 export interface DescribeLogOptions {
   /** Memory records to list; undefined: all. */
@@ -38,9 +39,11 @@ async function describeRun(store: Store, runId: number, name: string, options: D
   const seen = presence.flatMap(({ rank }) => rank ?? []);
   const ranks = await memoryRanks(store, runId, layout, { attempt: judged });
   const sources = await store.all('store.sources', { run_id: runId });
+  const attempts = await store.all('log.attempts', { run_id: runId });
+  const settings = attempts.length < 2 ? undefined : await launchSettings(store, runId);
   return {
     name,
-    attempts: (await store.all('log.attempts', { run_id: runId })).map((row, i) => ({ ...row, ...ends[i]! })),
+    attempts: attempts.map((row, i) => ({ ...row, ...ends[i]!, settings: settings?.get(row.attempt) ?? {} })),
     judged_attempt: judged,
     files: sources.filter(({ format }) => format !== null).length,
     ranks_seen: seen.length,

@@ -120,7 +120,10 @@ export interface IterationSummary
 }
 
 /** A launch of the run, and how it ended. */
-export type AttemptSummary = RowOf<'log.attempts'> & Omit<LaunchEnd, 'attempt'>;
+export interface AttemptSummary extends RowOf<'log.attempts'>, Omit<LaunchEnd, 'attempt'> {
+  /** Settings that differ between the launches, those that bear on memory first; null: not printed, or None. */
+  readonly settings: Readonly<Record<string, string | null>>;
+}
 
 /** One figure of a memory line. */
 export type MemoryRecord = RowOf<'log.memory_records'>;

@@ -1,20 +1,12 @@
 /** The run at a glance as Markdown. */
 import type { LogResult, LogRun } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
+import { endingCounts } from '../launch-text.js';
+import { mdCode, mdDetails, mdFence, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
 import { counted, rankWords } from '../text-pieces.js';
-import {
-  allocator,
-  attemptWords,
-  device,
-  fold,
-  iterationWords,
-  layout,
-  paceWords,
-  phases,
-  versions,
-} from './log-text.js';
+import { launchesInOrder, launchTable } from './launch-table.js';
+import { allocator, device, fold, iterationWords, layout, paceWords, phases, versions } from './log-text.js';
 import { memoryTable } from './memory-table.js';
 import { doubtfulLines } from './memory-text.js';
 
@@ -106,12 +98,11 @@ function failureLines(run: LogRun): string[] {
 
 function attemptLines(run: LogRun): string[] {
   if (run.attempts.length < 2) return [];
-  const shown = run.attempts.slice(-MOST_ATTEMPTS);
-  const earlier = run.attempts.length - shown.length;
-  return mdDetails(counted(run.attempts.length, 'attempt'), [
-    ...(earlier > 0 ? [`- … ${formatCount(earlier)} earlier`] : []),
-    ...shown.map((attempt) => `- ${mdLine(attemptWords(attempt, run.files))}`),
-  ]);
+  const lines = launchTable(run, MOST_ATTEMPTS, '').filter((line) => line !== '');
+  return mdDetails(
+    `${counted(run.attempts.length, 'launch')}: ${endingCounts(launchesInOrder(run.attempts))}`,
+    mdFence(lines, 'text'),
+  );
 }
 
 /** In a fence, as on the screen: its columns line up in any window. */

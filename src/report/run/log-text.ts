@@ -4,7 +4,7 @@ import { groupBy } from '../../model/group-by.js';
 import { pushAll } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { endingText } from '../launch-text.js';
+import { endingCounts, endingText } from '../launch-text.js';
 import { screen } from '../screen.js';
 import { keepEnd, printable } from '../table.js';
 import {
@@ -14,19 +14,20 @@ import {
   figure,
   grouped,
   labelled,
-  labelledList,
   paragraph,
   rankWords,
   shortText,
   stepTime,
   UNKNOWN,
 } from '../text-pieces.js';
+import { launchesInOrder, launchTable } from './launch-table.js';
 import { memoryTable } from './memory-table.js';
 import { doubtfulLines } from './memory-text.js';
 
 /** Lines of one screen; memory rows and failures share what the rest leaves. */
 const SCREEN = 40;
-const MOST_ATTEMPTS = 6;
+/** Rows of launches; alike ones are in one. */
+const MOST_ATTEMPTS = 8;
 const MOST_MEMORY_ROWS = 8;
 const LEAST_MEMORY_ROWS = 2;
 /** A failure takes two lines, or three where its ranks are many. */
@@ -135,15 +136,14 @@ export function allocator(run: LogRun): string {
 
 function attempts(run: LogRun): string[] {
   const [only] = run.attempts;
-  if (run.attempts.length < 2 && only?.time_us == null)
+  if (run.attempts.length < 2) {
+    if (only?.time_us != null) return labelled('attempts', shortText(attemptWords(only, run.files), 86));
     return only === undefined || only.ending === 'unknown' ? [] : labelled('ended', endingText(only, run.files));
-  const shown = run.attempts.length <= MOST_ATTEMPTS ? run.attempts : run.attempts.slice(-MOST_ATTEMPTS);
-  const lines = shown.map((attempt) => attemptWords(attempt, run.files));
-  if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
-  return labelledList(
-    'attempts',
-    lines.map((text) => shortText(text, 86)),
-  );
+  }
+  return [
+    ...labelled('launches', `${formatCount(run.attempts.length)}: ${endingCounts(launchesInOrder(run.attempts))}`),
+    ...launchTable(run, MOST_ATTEMPTS, '    '),
+  ];
 }
 
 export function attemptWords(attempt: LogRun['attempts'][number], files: number): string {

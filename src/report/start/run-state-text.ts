@@ -3,7 +3,7 @@ import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStep } from '../../model/run-state.js';
 import { counted, formatBytes, formatCount } from '../../model/units.js';
-import { ENDINGS, launchText } from '../launch-text.js';
+import { ENDINGS, endingCounts, launchText } from '../launch-text.js';
 import { keepEnd, printable } from '../plain-text.js';
 import { rankList, rankWords, stepTime } from '../text-pieces.js';
 
@@ -199,7 +199,7 @@ function oomText({
   return `${launches(attempts)} ran out of memory${repeated}: ${[...parts, place].join(', ')}`;
 }
 
-/** Neighbours with one end together: `5 to 8: end unknown`. */
+/** Neighbours with one end together: `5 to 8: end unknown`; of many groups, how often each end was. */
 function endTexts(ends: readonly LaunchEnd[]): string {
   const groups: { ending: LaunchEnding; ends: LaunchEnd[] }[] = [];
   for (const end of ends) {
@@ -207,8 +207,8 @@ function endTexts(ends: readonly LaunchEnd[]): string {
     if (last?.ending === end.ending && last.ends.at(-1)!.attempt + 1 === end.attempt) last.ends.push(end);
     else groups.push({ ending: end.ending, ends: [end] });
   }
+  if (groups.length > MOST_GROUPS) return endingCounts(ends);
   return groups
-    .slice(-MOST_GROUPS)
     .map(({ ending, ends: some }) =>
       some.length === 1 ? launchText(some[0]!) : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${ENDINGS[ending]}`,
     )
