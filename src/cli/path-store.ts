@@ -279,7 +279,7 @@ async function ingestAll(
   const progress = progressOf(context);
   try {
     const { formats } = context;
-    return await ingest({ store, paths, formats, now: new Date(), progress, keepsLog });
+    return await ingest({ store, paths, formats, now: new Date(), progress, keepsLog, oneRun: true });
   } finally {
     progress?.end();
   }

@@ -9,6 +9,7 @@
 import { PARSERS } from '../../parsers/index.js';
 import { NO_RUN_FIGURES } from '../attribution/blocks/attribution.js';
 import { derive } from '../derive/derive.js';
+import { MbfError } from '../model/errors.js';
 import { pushAll } from '../model/lists.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
 import { asFailure } from './as-failure.js';
@@ -16,6 +17,7 @@ import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover
 import { type Examined, examine } from './discover/examine.js';
 import { planRuns } from './discover/names/run-names.js';
 import { countAttempts } from './finish/count-attempts.js';
+import { removeRun, unlikeRoots } from './finish/unlike-roots.js';
 import type { IngestOptions } from './options.js';
 import { DecodeThreads } from './read/decode-in-thread.js';
 import { readingOrder } from './reading-order.js';
@@ -31,7 +33,9 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     const runs: IngestResult['runs'][number][] = [];
     const sources: IngestSource[] = [];
     const written = new Set<number>();
+    let separated: string | null = null;
     for (const plan of plans) {
+      const before = { runs: runs.length, sources: sources.length };
       const { candidates, skipped, failed } = await discover(plan.paths, {
         exclude: [file, `${file}.wal`],
         followLinks: options.followLinks,
@@ -56,6 +60,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }
       const run = await session.openRun(plan);
+      const isNew = !run.isStored;
       options.progress?.files(candidates.length, bytesOf(candidates));
       runs.push({ name: run.name, label: run.label, commit: run.commit, path: plan.rootPath });
       for (const entry of failed) {
@@ -71,6 +76,22 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       );
       early = undefined;
       if (!run.isStored) continue;
+      const unlike = plan.named || !isNew ? undefined : await unlikeRoots(session.store, run.runId, plan.paths);
+      if (unlike !== undefined) {
+        const why = `the directories are of unlike runs: ${unlike}`;
+        if (options.oneRun === true)
+          throw new MbfError('MBF1001', `${why}; name one of them, or make a run of each: ingest --each`);
+        // They are read again: what they are shows in the files only.
+        separated = why;
+        const { store } = session;
+        await removeRun(store, run.runId);
+        await session.close();
+        session = new Session(options, store, thread);
+        runs.length = before.runs;
+        sources.length = before.sources;
+        pushAll(plans, await planRuns(plan.paths, { each: true }));
+        continue;
+      }
       await countAttempts(session.store, run.runId);
       written.add(run.runId);
     }
@@ -80,7 +101,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       if (options.rowsOnly !== true) await derive(session.store, [...written]);
       if (options.keepsLog !== true) await session.store.checkpoint();
     }
-    return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
+    return { schema: 'mbforensics/ingest@1', db: file, runs, sources, separated };
   } finally {
     await thread.close();
     await session?.close();

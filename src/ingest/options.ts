@@ -21,6 +21,8 @@ export interface IngestOptions {
   readonly label?: string | undefined;
   readonly commit?: string | undefined;
   readonly each?: boolean | undefined;
+  /** Fail where directories are of unlike runs; default: each of them becomes a run. */
+  readonly oneRun?: boolean | undefined;
   /** Keep every table of an Nsight Systems export. */
   readonly allTables?: boolean | undefined;
   /** See `ParseContext`. */

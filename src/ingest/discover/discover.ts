@@ -4,6 +4,7 @@ import type { BigIntStats, Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { MbfError } from '../../model/errors.js';
+import { groupBy } from '../../model/group-by.js';
 import { pushAll } from '../../model/lists.js';
 import { skipRuleFor } from './skip-rules.js';
 import { type TableFolder, tableFolder } from './table-folder.js';
@@ -101,7 +102,23 @@ export async function discover(paths: readonly string[], options: DiscoverOption
       throw new MbfError('MBF1003', `is ${specialKind(stats)}, neither a file nor a directory`, { file: root });
     }
   }
-  return { candidates, skipped, failed };
+  return { candidates: withDirectories(candidates), skipped, failed };
+}
+
+/** Where names of several roots collide, with as many directories above them as make them differ. */
+function withDirectories(candidates: readonly Candidate[]): Candidate[] {
+  let named = [...candidates];
+  for (let above = 1; above <= MAX_DEPTH; above += 1) {
+    const counts = groupBy(named, ({ displayPath }) => displayPath);
+    if (counts.size === named.length) return named;
+    named = named.map((one, i) => {
+      if (counts.get(one.displayPath)!.length === 1) return one;
+      const { displayPath, path } = candidates[i]!;
+      const parts = path.slice(0, -displayPath.length - 1).split('/');
+      return { ...one, displayPath: [...parts.slice(-above), displayPath].join('/') };
+    });
+  }
+  return named;
 }
 
 async function resolveArgument(root: string): Promise<{ path: string; stats: BigIntStats }> {

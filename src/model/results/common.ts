@@ -69,6 +69,8 @@ export interface IngestResult {
   readonly db: string;
   readonly runs: readonly RunName[];
   readonly sources: readonly IngestSource[];
+  /** Why directories that were named together are runs of their own; null: they are not. */
+  readonly separated: string | null;
 }
 
 /** An `oom` entry. */

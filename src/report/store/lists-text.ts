@@ -4,6 +4,7 @@ import type { IngestResult, RunsResult, SourcesResult } from '../../model/result
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
+import { paragraph } from '../text-pieces.js';
 
 export function runsText(result: RunsResult): string {
   if (result.runs.length === 0) return `no runs in ${result.db}\n`;
@@ -46,14 +47,16 @@ export function sourcesText(result: SourcesResult): string {
 
 /** One line a file, then what went wrong. Skipped files are counted, unless `explain` lists every claim. */
 export function ingestText(result: IngestResult): string {
-  const lines: string[] = [];
+  const { separated } = result;
+  const lines =
+    separated === null ? [] : paragraph(`${printable(separated)}; each is a run (--run NAME makes them one)`);
   const counts = new Map<string, number>();
   for (const source of result.sources) {
     counts.set(source.status, (counts.get(source.status) ?? 0) + 1);
     const rank = source.rank === null ? '' : ` · rank ${source.rank}`;
     if (source.status !== 'skipped' || source.detection !== undefined) {
       lines.push(
-        `${source.status.padEnd(10)} ${printable(source.path)}${source.format === null ? '' : ` · ${source.format}`}${rank}`,
+        `${source.status.padEnd(10)} ${result.runs.length > 1 ? `${printable(source.run)}: ` : ''}${printable(source.path)}${source.format === null ? '' : ` · ${source.format}`}${rank}`,
       );
     } else if (source.notes.some((note) => note.kind === 'not-followed'))
       lines.push(`not followed: ${printable(source.path)} (--follow-links)`);
