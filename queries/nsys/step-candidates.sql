@@ -85,6 +85,27 @@ windows AS (
   WHERE next_ns IS NOT NULL
   QUALIFY median(next_ns - start_ns) OVER (PARTITION BY lane, template) * count(*) OVER (PARTITION BY lane, template)
     >= 0.5 * (max(next_ns) OVER (PARTITION BY lane, template) - min(start_ns) OVER (PARTITION BY lane, template))),
+-- Numbers of modules from each window to the next: an iteration has all, a period inside of one goes from number to number.
+modules AS (
+  SELECT ranges.lane, ranges.template, numbers[1] AS number, ranges.start_ns
+  FROM step_ranges AS ranges JOIN step_groups AS groups USING (lane, template)
+  WHERE groups.kind = 'index'
+    AND regexp_matches(template, '(?i)(layers?|blocks?|modules?|experts?|(^|[^a-z])(h|encoder|decoder))[-_./ :\[(]*#')),
+found AS (
+  SELECT modules.*, windows.start_ns AS window_ns
+  FROM (SELECT modules.*, method, text
+    FROM modules JOIN (SELECT DISTINCT method, text, lane FROM windows WHERE method IN ('combination', 'recurring', 'period')) USING (lane))
+    AS modules
+  ASOF JOIN windows ON windows.method = modules.method AND windows.text = modules.text AND windows.lane = modules.lane
+    AND modules.start_ns >= windows.start_ns),
+passed AS (
+  SELECT method, text, lane, template, min(number) AS least, max(number) AS most,
+    lag(least) OVER (PARTITION BY method, text, lane, template ORDER BY window_ns) AS least_before,
+    lag(most) OVER (PARTITION BY method, text, lane, template ORDER BY window_ns) AS most_before
+  FROM found GROUP BY method, text, lane, template, window_ns),
+sequences AS (
+  SELECT method, text, lane FROM passed GROUP BY method, text, lane, template
+  HAVING 2 * count(*) FILTER (least > most_before OR most < least_before) > count(most_before)),
 calls AS (
   SELECT pid, start_ns, row_number() OVER (PARTITION BY pid ORDER BY start_ns) AS nth FROM nsys_api
   WHERE source_id = $source_id AND (SELECT count(*) FROM windows) > 0),
@@ -117,6 +138,7 @@ judged AS (
       WHEN method = 'range' AND share < 0.5 AND processes < count AND (
         (measured.lane, measured.template) IN (SELECT (lane, unnest(templates)) FROM combinations)
         OR measured.template IN (SELECT template FROM labels WHERE kind = 'bare_step')) THEN 'part_of_iteration'
+      WHEN (method, text, measured.lane) IN (SELECT (method, text, lane) FROM sequences) THEN 'inside_modules'
       WHEN method IN ('combination', 'recurring', 'period') AND count > 1.2 * optimizer_steps + processes
         AND NOT (method = 'combination' AND EXISTS (FROM combinations WHERE combinations.lane = measured.lane AND has_end))
         THEN 'micro_batch'
@@ -129,7 +151,7 @@ judged AS (
   LEFT JOIN (SELECT max(count + processes) AS steps FROM measured WHERE method = 'anchor') AS anchor_steps ON true
   LEFT JOIN (SELECT lane, template, top_ns, lane_ns FROM top_groups) AS top USING (lane, template)),
 ranked AS (
-  SELECT *, CASE WHEN reason IN ('part_of_iteration', 'micro_batch', 'several_steps', 'phase') THEN 9
+  SELECT *, CASE WHEN reason IN ('part_of_iteration', 'inside_modules', 'micro_batch', 'several_steps', 'phase') THEN 9
       WHEN reason = 'requested' THEN 0
       WHEN lower(text) = lower($step_range) AND NOT EXISTS (FROM judged WHERE reason = 'requested') THEN 1
       WHEN method = 'range' THEN 2

@@ -87,6 +87,7 @@ export type NsysStepReason =
   | 'phase'
   | 'micro_batch'
   | 'several_steps'
+  | 'inside_modules'
   | 'overlaps'
   | 'module_index'
   | 'module'

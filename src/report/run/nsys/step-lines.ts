@@ -33,6 +33,7 @@ const NO_STEP: Readonly<Partial<Record<NsysStepReason, string>>> = {
   phase: 'one phase of an iteration',
   micro_batch: 'repeats more often than the optimizer steps: a micro-batch',
   several_steps: 'contains several optimizer steps',
+  inside_modules: 'goes from one numbered module to the next',
   overlaps: 'overlaps itself',
   module_index: 'numbered modules, not repetitions over time',
   module: 'a module',
