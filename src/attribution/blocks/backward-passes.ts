@@ -21,7 +21,7 @@ export interface BackwardPasses {
 export const PARAMETER_GRADIENT = 'inference.parameter-gradient';
 
 /** Labels of a rule for a backward allocation that may be the gradient of a parameter or of an activation. */
-const REFINABLE = 'activation_gradient';
+export const REFINABLE = 'activation_gradient';
 
 /** A pass goes on through these: sharded parameters are gathered for it, gradients reduced in it. */
 const INSIDE: ReadonlySet<Phase> = new Set<Phase>(['backward', 'grad_finalize', 'param_gather']);

@@ -15,7 +15,10 @@ export interface Lives {
   readonly events: number;
   /** −1: before the recording. */
   readonly allocSeq: Int32Array;
-  /** Entry that ends it; {@link NEVER} where the trace shows none. */
+  /**
+   * Entry at which the program frees it, other streams may use it longer; −1 = before the first, {@link NEVER} where
+   * the trace shows none.
+   */
   readonly freedSeq: Int32Array;
   /** Actual bytes. */
   readonly bytes: Float64Array;

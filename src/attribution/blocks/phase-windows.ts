@@ -46,7 +46,8 @@ const BEFORE_BACKWARD = codesOf(['forward', 'backward', 'grad_finalize', 'param_
  */
 export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows {
   let hasFrames = false;
-  for (let row = lives.starts; row < lives.count && !hasFrames; row += 1)
+  // A ring that begins late in a pass may have none but the engine's: what is older shows that others were recorded.
+  for (let row = 0; row < lives.count && !hasFrames; row += 1)
     hasFrames = classes(lives.stackId[row]!).kind === 'python';
   // By stack + 1, looked up once: a trace has many more turns between stacks than stacks.
   const codeOfStack: number[] = [];

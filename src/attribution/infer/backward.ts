@@ -5,9 +5,11 @@
 import { countUpTo } from '../../model/count-up-to.js';
 import type { Attribution } from '../blocks/attribution.js';
 import { PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
+import { keptRows } from '../blocks/kept-rows.js';
 import { labelAt, relabelling, rowsWith } from '../blocks/labels.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { groupRows } from '../blocks/row-groups.js';
+import { sizeClasses } from '../blocks/size-classes.js';
 import { SizeCounts } from '../blocks/size-counts.js';
 import { sizesOfEachSet } from '../blocks/size-sets.js';
 
@@ -93,11 +95,33 @@ export function inferBackward(of: Attribution): void {
     gradient: relabelling(of, PARAMETER_GRADIENT, [...GRADIENT, 'low']),
     activation: relabelling(of, ACTIVATION_GRADIENT, [...OF_ACTIVATION, 'low']),
   };
+  // Where stacks show the memory of gradients, what the engine holds is added to it.
+  const hasBuffers = rowsWith(of, ({ component, by }) => component === 'gradient' && by === 'rule').length > 0;
+  const votes = votesOf(of, open);
   for (const row of open) {
+    const vote = votes(row);
+    if (vote !== undefined) {
+      (vote ? guess.gradient : guess.activation)(row);
+      continue;
+    }
     const size = sizeOf(lives, row);
-    const isKnown = seen.has(size) || parameters.has(size) || older.has(size);
+    // What is older may be activations too: it decides only where no stack shows a parameter.
+    const isKnown = !hasBuffers && (seen.has(size) || (parameters.bytes > 0 ? parameters : older).has(size));
     (isKnown ? guess.gradient : guess.activation)(row);
   }
+}
+
+/** What blocks of the same stack and size were in passes that are over, where that is one thing: gradients or not. */
+function votesOf(of: Attribution, open: readonly number[]): (row: number) => boolean | undefined {
+  const { classOf, count } = sizeClasses(of.lives);
+  const seen = new Uint8Array(count);
+  const isOpen = new Set(open);
+  for (const row of of.passes.rows)
+    if (!isOpen.has(row)) seen[classOf[row]!]! |= labelAt(of, row).component === 'gradient' ? 1 : 2;
+  return (row) => {
+    const vote = seen[classOf[row]!];
+    return vote === 1 ? true : vote === 2 ? false : undefined;
+  };
 }
 
 function receivedSizes(of: Attribution): ReadonlySet<number> {
@@ -114,7 +138,9 @@ function knownSizes(of: Attribution): { readonly parameters: SizeCounts; readonl
   const parameters = new SizeCounts();
   const older = new SizeCounts();
   for (const row of rowsWith(of, ({ component }) => component === 'parameter')) parameters.add(sizeOf(lives, row));
-  for (let row = 0; row < lives.starts; row += 1) if (labelAt(of, row).by === 'none') older.add(sizeOf(lives, row));
+  const isKept = keptRows(of);
+  for (let row = 0; row < lives.starts; row += 1)
+    if (labelAt(of, row).by === 'none' && isKept(row)) older.add(sizeOf(lives, row));
   return { parameters, older };
 }
 

@@ -6,8 +6,9 @@ import { getOrAdd } from '../../model/group-by.js';
 import { maxBy } from '../../model/lists.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Attribution } from '../blocks/attribution.js';
-import { PARAMETER_GRADIENT, rowsOfPass } from '../blocks/backward-passes.js';
+import { PARAMETER_GRADIENT, REFINABLE, rowsOfPass } from '../blocks/backward-passes.js';
 import { type EqualSet, equalSet } from '../blocks/equal-sets.js';
+import { keptRows, outlivesPass } from '../blocks/kept-rows.js';
 import { byLabel, type Inferred, labelAt, relabelling, rowsWith } from '../blocks/labels.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { SizeCounts } from '../blocks/size-counts.js';
@@ -63,20 +64,44 @@ function namePrinted(of: Attribution): void {
 }
 
 /**
- * An optimizer that writes `state = f(state)` frees the old state in its step; `zero_grad` frees gradients. Only what
- * is freed is known so, and only where frees carry stacks of their own.
+ * An optimizer that writes `state = f(state)` frees the old state in its step, and makes another of its size to keep;
+ * `zero_grad` frees gradients. Only what is freed is known so, and only where frees carry stacks of their own. What a
+ * step frees that had begun when the trace does, and for which it makes no other, is of the step itself.
  */
 function nameByFree(of: Attribution): void {
-  const { lives, classes } = of;
+  const { lives, classes, phases } = of;
   const isGradient = relabelling(of, FREED_BY_ZERO_GRAD, ['gradient', 'parameter_gradient', 'medium']);
   const isState = relabelling(of, FREED_BY_OPTIMIZER, ['optimizer_state', 'state', 'medium']);
+  const isParameter = relabelling(of, FREED_BY_OPTIMIZER, ['parameter', 'replaced_in_step', 'low']);
+  const isScratch = relabelling(of, FREED_BY_OPTIMIZER, ['temporary', STEP_SCRATCH, 'medium']);
+  // Of the step that the trace begins in; one that allocates no more still frees.
+  const end = isBegunInStep(of) ? phases.endOf(lives.starts) : (lives.allocSeq[lives.starts] ?? lives.events) - 1;
+  const next = phases.spansOf('optimizer_step').find(({ firstSeq }) => firstSeq > end)?.lastSeq ?? lives.events;
+  const madeBy = (component: Component): readonly [begun: SizeCounts, next: SizeCounts] => {
+    const made = [new SizeCounts(), new SizeCounts()] as const;
+    for (const row of rowsWith(of, (label) => label.component === component && label.phase === 'optimizer_step'))
+      if (row >= lives.starts && lives.allocSeq[row]! <= next)
+        made[lives.allocSeq[row]! <= end ? 0 : 1].add(sizeOf(lives, row));
+    return made;
+  };
+  const states = madeBy('optimizer_state');
+  const parameters = madeBy('parameter');
   for (let row = 0; row < lives.starts; row += 1) {
     if (lives.stackIsOfFree[row] === 0 || !isOpen(of, row)) continue;
     const stack = classes(lives.stackId[row]!);
     if (stack.frames.some(({ name }) => name === 'zero_grad' || name.endsWith('.zero_grad'))) isGradient(row);
-    else if (stack.phase === 'optimizer_step') isState(row);
+    else if (stack.phase === 'optimizer_step') {
+      const size = sizeOf(lives, row);
+      const step = lives.freedSeq[row]! <= end ? 0 : 1;
+      if (states[step].take(size)) isState(row);
+      else if (parameters[step].take(size)) isParameter(row);
+      else (step === 0 ? isScratch : isState)(row);
+    }
   }
 }
+
+const isBegunInStep = ({ lives, phases }: Attribution): boolean =>
+  lives.starts < lives.count && phases.phaseOf(lives.starts) === 'optimizer_step';
 
 /**
  * Gradients have the sizes of the parameters, and so have the states of most optimizers. Older blocks with those very
@@ -86,6 +111,7 @@ function nameByFree(of: Attribution): void {
 function nameBySize(of: Attribution): void {
   const { lives } = of;
   nameStepMade(of);
+  nameOlderGradients(of);
   const open = olderRows(of);
   if (open.length === 0) return;
   const reference = sizesOfOneSet(of, open);
@@ -101,20 +127,23 @@ function nameBySize(of: Attribution): void {
     left = left.filter((row) => !taken.has(row));
   };
   const seen = bytesSeen(of);
+  const isKept = keptRows(of);
   if (seen.parameter < LEAST_SEEN * sizes.bytes) {
+    const kept = left.filter(isKept);
     // They are of the type of their gradients where any set is.
-    const set = equalSet(lives, left, sizes, [1]) ?? equalSet(lives, left, sizes, RATIOS);
+    const set = equalSet(lives, kept, sizes, [1]) ?? equalSet(lives, kept, sizes, RATIOS);
     if (set === undefined) return;
     take(set, ['parameter', 'by_size', 'medium']);
   }
   if (gradientsAreOlder) {
     // The threads of the autograd engine lack Python frames.
-    const engines = left.filter((row) => !isMadeByCode(of, row));
+    const engines = left.filter((row) => !isMadeByCode(of, row) && outlivesPass(of, row));
     const set = equalSet(lives, engines, sizes, RATIOS);
     if (set === undefined) return;
     take(set, ['gradient', 'parameter_gradient', 'medium']);
   }
   if (seen.optimizer_state >= LEAST_SEEN * sizes.bytes) {
+    left = left.filter(isKept);
     const masters = equalSet(lives, left, sizes, [2]);
     if (masters !== undefined) take(masters, ['optimizer_state', 'master_param', 'medium']);
     const copies = equalSet(lives, left, sizes, [1]);
@@ -122,6 +151,7 @@ function nameBySize(of: Attribution): void {
     return;
   }
   const states: EqualSet[] = [];
+  left = left.filter((row) => outlivesPass(of, row));
   for (let i = 0; i < MOST_STATES; i += 1) {
     const set = equalSet(lives, left, sizes, RATIOS) ?? (states.length > 0 ? setOfSome(lives, left, sizes) : undefined);
     if (set === undefined) break;
@@ -134,6 +164,31 @@ function nameBySize(of: Attribution): void {
     }
   }
   nameStates(of, states);
+}
+
+/**
+ * Where stacks show the parameters, memory without any is what the autograd engine made: with their sizes, and still
+ * there when the optimizer begins its step, the gradients that the ring lost. Those that the trace shows are less.
+ */
+function nameOlderGradients(of: Attribution): void {
+  const { lives, classes, phases } = of;
+  if (lives.starts === 0) return;
+  const step = phases.spansOf('optimizer_step')[0]?.firstSeq ?? lives.events;
+  // Blocks that are there after this entry.
+  const at = isBegunInStep(of) ? -1 : Math.min(step, lives.events) - 1;
+  const isThere = (row: number): boolean => lives.allocSeq[row]! <= at && lives.freedSeq[row]! > at;
+  const sizes = new SizeCounts();
+  for (const row of rowsWith(of, ({ component, by }) => component === 'parameter' && by === 'rule'))
+    if (isThere(row)) sizes.add(sizeOf(lives, row));
+  if (sizes.bytes === 0) return;
+  for (const row of rowsWith(of, ({ component }) => component === 'gradient'))
+    if (isThere(row)) sizes.take(sizeOf(lives, row));
+  const isGradient = relabelling(of, SIZES_OF_PARAMETERS, ['gradient', 'parameter_gradient', 'medium']);
+  for (let row = 0; row < lives.starts; row += 1) {
+    const { by, sub_component } = labelAt(of, row);
+    const isEngines = (by === 'none' || sub_component === REFINABLE) && classes(lives.stackId[row]!).kind !== 'python';
+    if (isEngines && isThere(row) && sizes.take(sizeOf(lives, row))) isGradient(row);
+  }
 }
 
 /** A stack of its own, with Python frames. */

@@ -42,10 +42,10 @@ export function inferHeld(of: Attribution): void {
   const heldBy = new Int32Array(count);
   // The end of the step that a block is made in.
   let boundary = 0;
-  for (let row = lives.starts; row < lives.count; row += 1) {
+  for (let row = 0; row < lives.count; row += 1) {
     while (boundary < boundaries.length && boundaries[boundary]! < lives.allocSeq[row]!) boundary += 1;
     const kind = kinds[label[row]!];
-    if (kind === 0) continue;
+    if (kind === 0 || lives.stackIsOfFree[row] === 1) continue;
     const last = boundary + LEAST_BOUNDARIES - 1;
     const freed = lives.freedSeq[row]!;
     const sizeClass = classOf[row]!;
@@ -63,10 +63,10 @@ export function inferHeld(of: Attribution): void {
   );
   const isKept = naming(of, 'activation', 'low');
   const areKeptLogits = naming(of, 'logits_loss', 'low');
-  for (let row = lives.starts; row < lives.count; row += 1) {
+  for (let row = 0; row < lives.count; row += 1) {
     const kind = left[label[row]!];
     if (kind === UNKNOWN) {
-      if (makesUnknown[lives.stackId[row]!] === 1) isKept(row);
+      if (lives.stackIsOfFree[row] === 0 && makesUnknown[lives.stackId[row]!] === 1) isKept(row);
     } else if (kind !== 0 && heldBy[classOf[row]!]! >= LEAST_HELD) (kind === ACTIVATION ? isKept : areKeptLogits)(row);
   }
 }

@@ -18,6 +18,8 @@ const PRODUCT_FILES = /(?:^|\/)torch\/(?:nn\/)?functional\.py$/;
 interface StackPlace {
   /** Module calls. */
   readonly depth: number;
+  /** File and function of the outermost module's forward. */
+  readonly model: string;
   /** Of the outermost module's forward. */
   readonly line: number;
   /** The model's forward calls the innermost module itself, not through a function in between. */
@@ -65,10 +67,28 @@ export function inferOutputHead(of: LabelledBlocks): void {
     }
   }
   settle();
+  for (const row of olderHeads(of, placeOf)) isHead(row);
+}
+
+/** Of older blocks the order is not known: what a later line of the model calls than all that is deeper. */
+function olderHeads(of: LabelledBlocks, placeOf: (stackId: number) => StackPlace): number[] {
+  const { lives } = of;
+  const lastLine = new Map<string, number>();
+  const candidates: number[] = [];
+  for (let row = 0; row < lives.count; row += 1) {
+    const place = placeOf(lives.stackId[row]!);
+    if (place.depth < HEAD_DEPTH || lives.stackIsOfFree[row] === 1) continue;
+    if (place.depth > HEAD_DEPTH) lastLine.set(place.model, Math.max(place.line, lastLine.get(place.model) ?? 0));
+    else if (row < lives.starts && place.isDirect && isLinear(of, row, place)) candidates.push(row);
+  }
+  return candidates.filter((row) => {
+    const { model, line } = placeOf(lives.stackId[row]!);
+    return line > (lastLine.get(model) ?? Number.POSITIVE_INFINITY);
+  });
 }
 
 function placesOf({ classes }: LabelledBlocks): (stackId: number) => StackPlace {
-  const none: StackPlace = { depth: 0, line: 0, isDirect: false, isProduct: false };
+  const none: StackPlace = { depth: 0, model: '', line: 0, isDirect: false, isProduct: false };
   const places: (StackPlace | undefined)[] = [];
   return (stackId) => {
     if (stackId < 0) return none;
@@ -80,6 +100,7 @@ function placesOf({ classes }: LabelledBlocks): (stackId: number) => StackPlace 
       const [inner] = python;
       place = {
         depth: calls.length,
+        model: `${calls.at(-1)?.filename} ${calls.at(-1)?.name}`,
         line: calls.at(-1)?.line ?? 0,
         isDirect: callerOf(python, calls[0]) === calls[1],
         isProduct:

@@ -20,13 +20,14 @@ export const WORKSPACE_SIZES: ReadonlySet<number> = new Set([ODD_SIZE, HOPPER_SI
 /**
  * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never
  * freed in a trace that goes on to free others of its stack, or that outlives a training step, and if it is requested
- * right behind another block by the same line: the product's output. A line that keeps several of them makes tensors.
+ * right behind another block by the same line: the product's output. Of one that is older than the trace nothing shows
+ * what was requested before. A line that keeps several of them makes tensors.
  */
 export function inferWorkspaces(of: LabelledBlocks): void {
   const { lives, phases } = of;
   const kept: number[] = [];
   const keptBy = new Map<number, number>();
-  for (let row = lives.starts; row < lives.count; row += 1) {
+  for (let row = 0; row < lives.count; row += 1) {
     const bytes = lives.requested[row]!;
     if ((bytes !== ODD_SIZE && bytes !== HOPPER_SIZE) || lives.freedSeq[row] !== NEVER) continue;
     kept.push(row);
@@ -44,8 +45,7 @@ export function inferWorkspaces(of: LabelledBlocks): void {
     else if (
       keptBy.get(lives.stackId[row]!) === 1 &&
       phases.phaseOf(row) !== 'model_build' &&
-      row > lives.starts &&
-      lives.stackId[row - 1] === lives.stackId[row] &&
+      (row < lives.starts || (row > lives.starts && lives.stackId[row - 1] === lives.stackId[row])) &&
       (outlivesAStep(of, row) || siblingsAreFreed(of, row))
     )
       isLikely(row);

@@ -2,7 +2,7 @@
 import { attributeLives } from '../../attribution/attribute-lives.js';
 import { type Attribution, NO_RUN_FIGURES, type RunFigures } from '../../attribution/blocks/attribution.js';
 import { lifeClasses } from '../../attribution/blocks/life-classes.js';
-import type { Lives } from '../../attribution/blocks/lives.js';
+import { type Lives, NEVER } from '../../attribution/blocks/lives.js';
 import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
@@ -63,8 +63,10 @@ async function livesOf(store: Store, histories: readonly DeviceHistory[]): Promi
     'attribution.start_stacks',
     lost.map((i) => ({ snapshot_id: histories[i]!.trace.snapshotId, device: histories[i]!.trace.device })),
   );
+  // What is freed is rarely what the segment was made for.
   for (const [at, i] of lost.entries())
-    for (const { block, stack_id } of startStacks[at]!) all[i]!.stackId[block] = stack_id;
+    for (const { block, stack_id } of startStacks[at]!)
+      if (all[i]!.freedSeq[block] === NEVER) all[i]!.stackId[block] = stack_id;
   return all;
 }
 

@@ -264,16 +264,20 @@ function livesIn(module: TraceModule, of: Pick<Lives, 'count' | 'starts' | 'even
   const { count, starts } = of;
   const places = module.during(32, (place) => {
     module.exports.livesColumns(place);
-    return new Uint32Array(module.buffer, place, 7).slice();
+    return new Uint32Array(module.buffer, place, 8).slice();
   });
   const { buffer } = module;
   const stackIsOfFree = new Uint8Array(count);
   const origins = new Uint8Array(buffer, places[5], count);
   for (let life = 0; life < starts; life += 1) stackIsOfFree[life] = origins[life] === FREE_EVENT ? 1 : 0;
+  const freedSeq = new Int32Array(buffer, places[1], count).slice();
+  const requestedSeq = new Int32Array(buffer, places[7], count);
+  for (let life = 0; life < count; life += 1)
+    if (requestedSeq[life]! < freedSeq[life]!) freedSeq[life] = requestedSeq[life]!;
   return {
     ...of,
     allocSeq: new Int32Array(buffer, places[0], count),
-    freedSeq: new Int32Array(buffer, places[1], count),
+    freedSeq,
     bytes: new Float64Array(buffer, places[2], count),
     requested: new Float64Array(buffer, places[3], count),
     stackId: new Int32Array(buffer, places[4], count),

@@ -215,6 +215,7 @@ export function livesColumns(to: usize): void {
     changetype<usize>(lives!.stack),
     changetype<usize>(lives!.origin),
     changetype<usize>(lives!.pool),
+    changetype<usize>(lives!.pendingSeq),
   ];
   for (let i = 0; i < columns.length; i++) store<u32>(to + (usize(i) << 2), columns[i]);
 }

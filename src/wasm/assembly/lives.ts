@@ -40,7 +40,7 @@ export class Lives {
   constructor(
     expected: i32,
     /** Frees carry the stacks of their allocations. */
-    private freesCarryStacks: bool,
+    readonly freesCarryStacks: bool,
   ) {
     this.fromSeq = new StaticArray<i32>(expected);
     this.toSeq = new StaticArray<i32>(expected);

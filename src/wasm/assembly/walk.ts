@@ -246,6 +246,11 @@ export class Walk {
       block.state = ALLOCATED;
       this.pending -= block.size;
       block.pendingSeq = seq;
+      // Torch completes a deferred free in a later allocation, with the stack of that one.
+      if (stack >= 0 && (block.stackOrigin === FROM_FREE_EVENT || block.stack < 0)) {
+        block.stack = stack;
+        block.stackOrigin = FROM_FREE_EVENT;
+      }
       return true;
     }
     this.impliedCompletions++;
@@ -360,7 +365,14 @@ export class Walk {
         this.uncertainBytes += block.most - block.least;
       }
       const segment = this.segments.at(block.address)!;
-      if (block.state === PENDING) block.pendingSeq = -1;
+      if (block.state === PENDING) {
+        block.pendingSeq = -1;
+        // Of its free the trace has only the completion, see undoBlock.
+        if (block.stackOrigin === FROM_FREE_EVENT && !this.lives.freesCarryStacks) {
+          block.stack = -1;
+          block.stackOrigin = FROM_NOTHING;
+        }
+      }
       this.lives.add(block, -1, segment.pool, block.most - block.least);
       this.lives.before(block, segment.stream);
     }

@@ -244,6 +244,11 @@ export class BackwardWalk {
 
   /** Call after the last batch: applies the captures before the first event, and returns the start state. */
   finish(): AllocatorState {
+    // Of the frees of blocks that are pending here the trace has only the completions.
+    for (const slot of this.blocks.slotsInOrder()) {
+      if (this.blockState[slot] !== PENDING || this.blockStackOrigin[slot] !== FROM_FREE_EVENT) continue;
+      this.setStack(slot, -1, FROM_NOTHING);
+    }
     while (this.captureQueue.length > 0) this.capture();
     return this.state();
   }
@@ -348,6 +353,10 @@ export class BackwardWalk {
     if (this.blockState[slot] !== PENDING) return 'free_request_of_allocated_block';
     this.blockState[slot] = ALLOCATED;
     this.pendingBytes -= this.blockSize[slot]!;
+    // Torch completes a deferred free in a later allocation, with the stack of that one.
+    if (stackId >= 0 && (this.blockStackOrigin[slot] === FROM_FREE_EVENT || this.blockStack[slot]! < 0)) {
+      this.setStack(slot, stackId, FROM_FREE_EVENT);
+    }
     return null;
   }
 
@@ -472,6 +481,18 @@ export class BackwardWalk {
   }
 
   // ---- captures
+
+  /** Of the block, in the captured states too. */
+  private setStack(slot: number, stackId: number, origin: number): void {
+    this.blockStack[slot] = stackId;
+    this.blockStackOrigin[slot] = origin;
+    for (const { rowOfSlot, blocks } of this.unsettled) {
+      const row = rowOfSlot[slot] ?? -1;
+      if (row < 0) continue;
+      blocks.stackId[row] = stackId;
+      blocks.stackOrigin[row] = origin;
+    }
+  }
 
   private capture(): void {
     const seq = this.captureQueue.pop()!;

@@ -70,8 +70,13 @@ const hashOf = (path: string): string => createHash('sha256').update(readFileSyn
 async function expectedAt(store: Store, snapshotId: number, rules: CompiledRules, seq: number) {
   const of = await attributeDevice(store, { snapshotId, device: 0 }, rules);
   const sums = new Map<string, number>();
+  // Labels are about when the program frees a block; it is live until that completes.
+  const ends = await store.select(
+    'SELECT to_seq FROM block_life WHERE snapshot_id = $snapshotId AND device = 0 ORDER BY block',
+    { snapshotId },
+  );
   for (let row = 0; row < of.lives.count; row += 1) {
-    if (of.lives.allocSeq[row]! > seq || of.lives.freedSeq[row]! <= seq) continue;
+    if (of.lives.allocSeq[row]! > seq || Number(ends[row]!['to_seq']) <= seq) continue;
     const { component, sub_component, rules: names } = labelAt(of, row);
     const key = `${component} ${sub_component} ${names.join(' ')}`;
     sums.set(key, (sums.get(key) ?? 0) + of.lives.bytes[row]!);
