@@ -162,7 +162,10 @@ export class FormatReader {
       else if (this.cut === null && format.cutAtEnd?.(text) === true) {
         this.cut = { segment, text, formats, joins: 0, nextOffset: segment.nextOffset };
         return;
-      } else isRead = this.readLine(format, segment, text, text.length) > 0 || isRead;
+      } else {
+        isRead = this.readLine(format, segment, text, text.length) > 0 || isRead;
+        if (isRead && format.isExclusive === true) return;
+      }
     }
     if (fallback !== null && !isRead) this.readLine(fallback, segment, text, text.length);
   }

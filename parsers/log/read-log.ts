@@ -87,6 +87,8 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
 export interface LogVocabulary {
   readonly literals: readonly Literal[];
   readonly scanner: LiteralScanner;
+  /** Of its formats, in the order in which they are tried. */
+  readonly places: ReadonlyMap<LogFormat, number>;
   /** Where one of the literals with digits is, or would be if numbers were others. */
   readonly withDigits: RegExp;
   /** Whether lines are read by templates: the same rows, faster. */
@@ -103,6 +105,7 @@ export function logVocabulary(formats: readonly LogFormat[], hasTemplates = true
   return {
     literals,
     scanner: new LiteralScanner(texts),
+    places: new Map(formats.map((format, place) => [format, place])),
     withDigits: new RegExp([...new Set(shapes), '(?!)'].join('|')),
     hasTemplates,
   };
@@ -124,7 +127,6 @@ class Trouble {
 
 const EVERYTHING = logVocabulary(LOG_FORMATS);
 const NO_FORMATS: readonly LogFormat[] = [];
-const PLACES: ReadonlyMap<LogFormat, number> = new Map(LOG_FORMATS.map((format, place) => [format, place]));
 
 export interface LogOutput {
   incident(row: IncidentRow): void;
@@ -193,6 +195,7 @@ class LogReader {
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
   private readonly scanner: LiteralScanner;
+  private readonly places: LogVocabulary['places'];
   private readonly withDigits: RegExp;
   private readonly templates: LineTemplates | null;
   /** File offset of the line without a template; of the line that begins behind the one read last. */
@@ -221,11 +224,12 @@ class LogReader {
   private killedAt = -1;
   private readonly killed: readonly number[];
 
-  constructor(output: LogOutput, { literals, scanner, withDigits, hasTemplates }: LogVocabulary) {
+  constructor(output: LogOutput, { literals, scanner, places, withDigits, hasTemplates }: LogVocabulary) {
     this.output = output;
     this.literals = [...literals, { literal: 'Killed', mask: 0, formats: KILLED_FORMATS, isLearnt: false }];
     this.killed = [literals.length];
     this.scanner = scanner;
+    this.places = places;
     this.withDigits = withDigits;
     this.templates = hasTemplates && output.explain === undefined ? new LineTemplates(this.buffer) : null;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
@@ -542,7 +546,7 @@ class LogReader {
         isLearnt &&= mayBe;
         if (formats === NO_FORMATS) formats = hitFormats;
         else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
-          formats = [...new Set([...formats, ...hitFormats])].sort((a, b) => PLACES.get(a)! - PLACES.get(b)!);
+          formats = [...new Set([...formats, ...hitFormats])].sort((a, b) => this.places.get(a)! - this.places.get(b)!);
         }
       }
       this.scanFrom(this.hit + 1, limit);

@@ -7,6 +7,7 @@ import { readUserList, type Wrong } from '../../src/text/user-list.js';
 import { applyBlock, applyLine } from './formats/apply.js';
 import type { LogFormat } from './formats/contract.js';
 import { type BlockEntry, compileBlock, compileFormat, type FormatEntry } from './formats/data-format.js';
+import { groupNames } from './formats/digit-blind.js';
 import { BLOCK_SHAPE, LINE_SHAPE } from './formats/format-shape.js';
 import { LOG_FORMATS } from './formats/index.js';
 import { type LogVocabulary, logVocabulary } from './read-log.js';
@@ -87,7 +88,7 @@ function compiled(entry: UserEntry, wrong: Wrong): LogFormat {
     // Of a pattern, or a conversion that does not exist.
     return wrong((error as Error).message);
   }
-  const named = [...JSON.stringify(entry).matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group);
+  const named = groupNames({ source: JSON.stringify(entry) });
   const unknown = [...used].find((group) => !named.includes(group) && !FAILURE_GROUPS.includes(group));
   return unknown === undefined ? format : wrong(`a row uses ${unknown}, which no pattern has as a group`);
 }
@@ -97,7 +98,7 @@ function compile({ sample: _, ...entry }: UserEntry, used?: Set<string>): LogFor
   const facts = { ...USER_FACTS, ...entry, title: entry.title ?? entry.id };
   return 'opens' in facts
     ? compileBlock({ ...MOST_BLOCK, ...facts, fields: {} }, {}, used)
-    : compileFormat(facts, {}, used);
+    : { ...compileFormat(facts, {}, used), byShape: undefined, isExclusive: true };
 }
 
 /** The formats of {@link parseFormats}. */
@@ -114,7 +115,7 @@ let last: { readonly json: string; readonly vocabulary: LogVocabulary } | undefi
 export function vocabularyWith(json: string | undefined): LogVocabulary | undefined {
   if (json === undefined) return undefined;
   if (last?.json !== json) {
-    last = { json, vocabulary: logVocabulary([...LOG_FORMATS, ...userFormats(json)]) };
+    last = { json, vocabulary: logVocabulary([...userFormats(json), ...LOG_FORMATS]) };
   }
   return last.vocabulary;
 }

@@ -11,7 +11,8 @@
 -- @col    capture     VARCHAR? what to record
 -- @col    is_fallback BOOLEAN  the figures go first: it counts where no test holds
 -- @col    needs_cause BOOLEAN  it counts where the line names what failed: a crash, an exit code, and a report of another failure do not
--- @why    A kind that means that the cause is unknown decides nothing: memory may have run out. That NCCL, or a worker, got no memory does
+-- @why    A kind that means that the cause is unknown decides nothing: memory may have run out. So it may where an error that no
+--         wording covers has a word for it, which a terminal may have cut. That NCCL, or a worker, got no memory does
 --         not show what holds it. The kernel names the limit it enforced (Memory cgroup out of memory, CONSTRAINT_MEMCG). Slurm and
 --         container runtimes kill only at their own limits, which are control groups. A bare kernel line (Out of memory: Killed process)
 --         means the whole host. XLA takes a share of the device at the start, 75 % by default (JAX documentation, GPU memory allocation),
@@ -56,6 +57,7 @@ FROM (VALUES
   ('illegal_access_near_oom', 1, NULL, 'unnamed', 'undecided', NULL, 'low', 'logs_of_all_ranks', false, false),
   ('negative_text', 1, NULL, 'mention', 'undecided', NULL, 'low', 'logs_of_all_ranks', false, false),
   ('not_oom', 1, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false, false),
-  ('other', 1, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false, true),
-  ('other', 2, NULL, 'unnamed', 'undecided', NULL, 'low', 'logs_of_all_ranks', false, false))
+  ('other', 1, '\bmemory\b|MEMORY|\bOOM\b|/dev/sh', 'unnamed', 'undecided', NULL, 'low', 'logs_of_all_ranks', false, false),
+  ('other', 2, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false, true),
+  ('other', 3, NULL, 'unnamed', 'undecided', NULL, 'low', 'logs_of_all_ranks', false, false))
   AS known(kind, place, pattern, reason, cause, detail, confidence, capture, is_fallback, needs_cause)

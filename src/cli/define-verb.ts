@@ -159,22 +159,17 @@ function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** `--formats`, else `MBF_FORMATS`: the reader of YAML is only loaded where there is something to read. */
-async function withFormats(context: Context, file: string | undefined): Promise<Context> {
-  const named = file ?? context.env['MBF_FORMATS'];
-  if (!named) return context;
-  const { readFormats } = await import('./formats-file.js');
-  return { ...context, formats: await readFormats(named) };
-}
-
 /** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
 async function answer<Operands extends Specs, Options extends Specs, Result>(
-  { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
+  { ask, document, render, reports = {}, exitCode, judges = false, storeless }: Definition<Operands, Options, Result>,
   inputs: Given<Operands, Options>,
   context: Context,
   program: Command,
 ): Promise<Ending> {
-  const session = new Session(await withFormats(context, inputs.formats), inputs, program);
+  // The reader of YAML is only loaded where there is something to read.
+  const hasFormats = storeless !== true && (inputs.formats ?? context.env['MBF_FORMATS']);
+  const { readFormats } = hasFormats ? await import('./formats-file.js') : {};
+  const session = new Session({ ...context, formats: await readFormats?.(inputs.formats, context) }, inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
     const result = hideSecretsIn(await ask(inputs, session));

@@ -101,7 +101,15 @@ describe('formats of a user', () => {
       sample: expect.stringContaining('step summary: it=12'),
     });
     const env = { ...options.env, MBF_FORMATS: formats };
-    expect(cli.expect(0, ['log', 'iterations', own], { ...options, env }).stdout).toContain('500.0');
+    const withEnv = (...args: readonly string[]) => cli.expect(0, args, { ...options, env }).stdout;
+    expect(withEnv('log', 'iterations', own)).toContain('500.0');
+    expect(withEnv('explain', 'formats', own)).toContain('ours.step');
+    // A line that a format of the user reads is not read by the built-in ones.
+    const both = put(
+      'both.log',
+      ' iteration 5/ 100 | elapsed time per iteration (ms): 812.5 | step summary: it=6 sec=0.5 loss=2 peak=60GiB\n',
+    );
+    expect(explain(both, '--formats', formats).formats).toMatchObject([{ id: 'ours.step', count: 1 }]);
     // Compressed files of this size are decoded by a thread.
     const noise = randomBytes(1_200_000).toString('base64').replaceAll(/.{80}/g, '$&\n');
     put('large.log.gz', gzipSync(`${noise}\n${OWN_LOG.join('\n')}`));

@@ -205,8 +205,7 @@ function surround(choices: Choices, message: Message): Neighbour {
       ...written,
     ];
   }
-  // Frames that are cut by a terminal are not read, and so not the chain behind them.
-  if (prefix.name === 'none' && form !== 'handling' && choices.chance(0.12)) {
+  if (prefix.name === 'none' && choices.chance(0.12)) {
     add('wrapped');
     const width = choices.integer(64, 110);
     written = written.flatMap((line) => line.match(new RegExp(`.{1,${width}}`, 'gs')) ?? [line]);

@@ -46,6 +46,8 @@ export interface LineFormat extends FormatFacts {
   readonly cutAtEnd?: (text: string) => boolean;
   /** Read only where no other format finds a record in the line. */
   readonly isFallback?: true;
+  /** Of a user: a line that it reads is not read by the formats behind it. */
+  readonly isExclusive?: true;
   /**
    * Set where which rows there are, and which fields they have, does not depend on the values of digits; where every
    * number of a row is one printed number or one of these functions of it, or the same for all digits; and where the

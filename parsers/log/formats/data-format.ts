@@ -26,7 +26,7 @@ import type {
   NumberFunction,
 } from './contract.js';
 import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
-import { isDigitBlind } from './digit-blind.js';
+import { groupNames, isDigitBlind } from './digit-blind.js';
 import { pythonNumber } from './field-list.js';
 import { emitLayout } from './layout-findings.js';
 import { bytesOf, memoryFigure, millisecondsOf, PRINTED_UNITS, type Precision, precisionOf } from './units.js';
@@ -321,10 +321,6 @@ export function compileBlock(
   };
 }
 
-function groupNames({ source }: RegExp): string[] {
-  return [...new Set([...source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
-}
-
 /** Parts may have parts. */
 function patternOf(text: string, { parts }: Pick<FormatFile, 'parts'>, flags: string): RegExp {
   const filled = (piece: string): string => piece.replaceAll(/%\{(\w+)\}/g, (_, part: string) => filled(parts![part]!));
@@ -554,8 +550,11 @@ class RowCompiler {
 
   private list({ of, match, as = 'python', columns, skip }: NonNullable<IterationRow['list']>) {
     const [each, skipped] = [new RegExp(match, 'g'), skip === undefined ? undefined : new RegExp(skip)];
-    const isBlind = isDigitBlind(each) && (skipped === undefined || isDigitBlind(skipped));
-    this.blind(isBlind && BY_SHAPE.has(as) && !Object.keys(columns).some((name) => HAS_DIGIT.test(name)));
+    this.blind(
+      [each, skipped ?? each].every(isDigitBlind) &&
+        BY_SHAPE.has(as) &&
+        !Object.keys(columns).some((name) => HAS_DIGIT.test(name)),
+    );
     const read: Evaluate = ({ figure, text }) => figure ?? text;
     const slots = Object.entries(columns).map(([name, column]) => {
       const [slot = '', ...conversions] = column.split('|');

@@ -53,3 +53,7 @@ function widened(source: string): string {
   }
   return wide;
 }
+
+export function groupNames({ source }: Pick<RegExp, 'source'>): string[] {
+  return [...new Set([...source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
+}

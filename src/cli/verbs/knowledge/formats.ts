@@ -24,7 +24,7 @@ ${EXAMPLE_FORMATS.replace(/^/gm, '  ').trimEnd()}
 parsers/log/FORMAT.md describes all keys and rows.`,
   examples: ['explain formats', 'explain formats log-allranks_0.out', 'explain formats train.log --formats ours.yaml'],
   async ask({ file, limit, formats }, session): Promise<FormatsResult | ExplainResult> {
-    const checked = formats === undefined ? undefined : await readFormats(formats);
+    const checked = await readFormats(formats, session.context);
     const { explainLog, listFormats, vocabularyWith } = await loadLogFormats();
     if (file !== undefined) {
       const { source, name } = session.keep(await openTextInput(file));
