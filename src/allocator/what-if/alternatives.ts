@@ -5,6 +5,7 @@
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
+import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorVariant } from '../variants.js';
 import { forcedCompletions, type Operations, operationsOf, type ProgramFacts } from './operations.js';
 import { followRecording } from './simulate.js';
@@ -17,10 +18,11 @@ export interface LostFacts {
   readonly unclearFlushes: boolean;
   /** From when on a private pool could be freed. */
   readonly privatePools: boolean;
-  /** Most bytes that waited at once to be free: so many may be free earlier or later. 0: none ever waited. */
+  /**
+   * Most bytes that waited at once to be free, as segments of their own: so many may be free earlier or later. 0: none
+   * ever waited.
+   */
   readonly pendingBytes: number;
-  /** Completions of the record were forced, by a wait that need not happen elsewhere. */
-  readonly forcedWaits: boolean;
   /** The recording is too long for all cases: some were not replayed. */
   readonly isCut: boolean;
 }
@@ -57,7 +59,6 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
       unclearFlushes: unclear.length > 0,
       privatePools: early.length > 0,
       pendingBytes,
-      forcedWaits: forcedWaits.length > 0,
       isCut: cases.length > most || (empties && variations.length >= most),
     },
   };
@@ -66,24 +67,32 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
 /** Operations of all cases together: a first screen replays them for two questions, at about a microsecond each. */
 const MOST_OPERATIONS = 1_500_000;
 
-/** Most requested bytes at once that were freed and waited. */
-function mostPending({ events, allocation }: Recording): number {
+/** Most bytes at once that were freed and waited: of each block, the segment that it would take alone. */
+function mostPending({ events, allocation, start, settings }: Recording): number {
   const waiting = new Map<number, number>();
   let bytes = 0;
   let most = 0;
+  const wait = (id: number, requestedBytes: number): void => {
+    const alone = allocationSize(roundSize(Math.max(1, requestedBytes), settings), settings);
+    waiting.set(id, alone);
+    bytes += alone;
+    most = Math.max(most, bytes);
+  };
+  for (let row = 0; row < start.blocks.count; row += 1)
+    if (start.blocks.state[row] === PENDING) wait(row, start.blocks.requestedBytes[row]!);
   for (let i = 0; i < events.count; i += 1) {
     const id = allocation[i]!;
-    if (events.action[i] === FREE_REQUESTED && allocation[i + 1] !== id) {
-      waiting.set(id, events.sizeBytes[i]!);
-      bytes += events.sizeBytes[i]!;
-      most = Math.max(most, bytes);
-    } else if (events.action[i] === FREE_COMPLETED) {
+    if (events.action[i] === FREE_REQUESTED && allocation[i + 1] !== id) wait(id, events.sizeBytes[i]!);
+    else if (events.action[i] === FREE_COMPLETED) {
       bytes -= waiting.get(id) ?? 0;
       waiting.delete(id);
     }
   }
   return most;
 }
+
+/** Index in BLOCK_STATES. */
+const PENDING = 1;
 
 /** Moments looked at. */
 const MOST_MOMENTS = 64;

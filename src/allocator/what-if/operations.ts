@@ -3,6 +3,7 @@
  */
 
 import { groupBy } from '../../model/group-by.js';
+import { minOf } from '../../model/lists.js';
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool } from '../replay/replay-outcome.js';
@@ -29,6 +30,8 @@ export interface Operations {
    * that was waited for goes on with fewer events ahead of it.
    */
   readonly completes: 'recorded' | 'oldest';
+  /** Entry of the first completion that a wait forced in the record; Infinity without one. */
+  readonly firstForcedSeq: number;
   readonly count: number;
   readonly kind: Uint8Array;
   /** The allocation it is about, as `Recording.allocation` numbers them; −1 on flush and oom. */
@@ -64,7 +67,8 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   const flushes = new Set(facts.explicitFlushes);
   const waited = completionsOfWaits(recording, facts.lateWaits);
   const delay = facts.forcedCompletions ?? 'recorded';
-  const forced = delay === 'recorded' ? new Set<number>() : forcedCompletions(recording, facts.forcedWaits ?? []);
+  const forcedRows = forcedCompletions(recording, facts.forcedWaits ?? []);
+  const forced = delay === 'recorded' ? new Set<number>() : forcedRows;
   const released = groupBy(facts.releasedPools ?? [], (one) => one.seq);
   // Most frees complete at once: two entries, one operation.
   let rows = flushes.size + (facts.releasedPools?.length ?? 0) + waited.size;
@@ -118,6 +122,7 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   }
   return {
     completes: facts.completes ?? 'recorded',
+    firstForcedSeq: seq[minOf(forcedRows)] ?? Number.POSITIVE_INFINITY,
     count: at,
     kind: operations.kind.subarray(0, at),
     allocation: operations.allocation.subarray(0, at),

@@ -58,6 +58,13 @@ export interface SimulationResult {
   readonly oom: SimulatedOom | null;
   readonly startReservedBytes: number;
   readonly peakReservedBytes: number;
+  /**
+   * Most reserved as long as frees complete when the record shows it: until the record, or this device, waits for
+   * pending frees where the other does not.
+   */
+  readonly sureReservedBytes: number;
+  /** Most reserved from that wait on; 0: there is none. */
+  readonly openReservedBytes: number;
   readonly peakActiveBytes: number;
   readonly peakActiveSeq: number;
   /** Reserved and not active when most is reserved. */
@@ -65,8 +72,6 @@ export interface SimulationResult {
   readonly driverCalls: number;
   /** Flushes that a failing request forced. */
   readonly retries: number;
-  /** Whether anything was given back to the driver, which waits for the device. */
-  readonly gaveBack: boolean;
   /** Whether the budget decided anything. */
   readonly isLimited: boolean;
 }
@@ -169,8 +174,11 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let peakActive = statistics.activeBytes.current;
   let peakActiveSeq = -1;
   let unusedAtPeak = startReservedBytes - peakActive;
+  let sureReserved = startReservedBytes;
+  let openReserved = 0;
+  let isSure = true;
   let servedOom: Block<never> | null = null;
-  const { count, completes, kind, allocation, bytes, stream, pool, seq } = operations;
+  const { firstForcedSeq, count, completes, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
   /** Freed, and waiting for other streams: by stream, the oldest first. */
   const waiting = new Map<number, Set<number>>();
@@ -191,6 +199,9 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let frees = driver.frees;
   for (let i = 0; i < count && oom === null; i += 1) {
     const id = allocation[i]!;
+    const isPending = statistics.activeBytes.current > statistics.allocatedBytes.current;
+    const waits = driver.frees + statistics.numAllocRetries;
+    isSure &&= seq[i]! < firstForcedSeq;
     switch (kind[i]) {
       case OPERATION.alloc: {
         const requested = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
@@ -235,12 +246,16 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         servedOom = request(pool[i]!, bytes[i]!, stream[i]!);
         if (servedOom === null && i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
     }
+    // The program's own flushes wait in the record too.
+    if (isPending && kind[i] !== OPERATION.flush && driver.frees + statistics.numAllocRetries > waits) isSure = false;
     if (driver.frees > frees) {
       frees = driver.frees;
       settled = [...waiting].flatMap(([of, ids]) => [...ids].map((one) => [one, of] as const));
     }
     const reserved = statistics.reservedBytes.current;
     const active = statistics.activeBytes.current;
+    if (isSure) sureReserved = Math.max(sureReserved, reserved);
+    else openReserved = Math.max(openReserved, reserved);
     if (active > peakActive) {
       peakActive = active;
       peakActiveSeq = seq[i]!;
@@ -260,12 +275,13 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     startReservedBytes,
     // A flush inside one request can lower the reserve again before it returns.
     peakReservedBytes: Math.max(peakReserved, statistics.reservedBytes.peak),
+    sureReservedBytes: sureReserved,
+    openReservedBytes: openReserved,
     peakActiveBytes: peakActive,
     peakActiveSeq,
     unusedAtPeakBytes: unusedAtPeak,
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
-    gaveBack: statistics.numDeviceFrees > 0,
     isLimited: isLimited || driver.refusedBytes > 0,
   };
 }

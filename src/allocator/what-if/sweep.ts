@@ -34,6 +34,8 @@ export interface BoundedResult {
   /** In all cases between which the file does not decide. */
   readonly leastPeakReservedBytes: number;
   readonly mostPeakReservedBytes: number;
+  /** Pending frees may complete at other moments than in any case: the bounds are estimated, even if they are equal. */
+  readonly isEstimated: boolean;
 }
 
 export interface WhatIfAnswer {
@@ -82,36 +84,32 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
  */
 const SPAN_SHARE = 0.5;
 const UNSEEN_SHARE = 0.0025;
-/**
- * Of what waited at once to be free, this part may change the peak besides what was tried: where the record's own
- * completions were forced by waits (seen: up to 0.25), and where only the other device waits (seen: up to 0.05).
- */
-const FORCED_SHARE = 0.35;
-const WAITED_SHARE = 0.1;
 
 /**
  * The peaks of all cases, and beyond them what the cases tried leave open: they are samples where the program may have
- * emptied its cache at any moment, and where pending frees may complete at others.
+ * emptied its cache at any moment, and where pending frees may complete at others. From the first such wait on,
+ * what was ever pending at once may be free earlier or later; what was reserved before it is sure.
  */
 function peakBounds(
   { lost }: WhatIfBase,
   { budgetBytes, allowedBytes }: WhatIf,
   results: readonly SimulationResult[],
-): Pick<BoundedResult, 'leastPeakReservedBytes' | 'mostPeakReservedBytes'> {
+): Omit<BoundedResult, 'bound' | 'outcome' | 'result'> {
   const peaks = results.map((result) => result.peakReservedBytes);
   const [least, most] = [minOf(peaks), maxOf(peaks)];
-  let margin = 0;
-  if (lost?.flushes === true && most > least) margin = SPAN_SHARE * (most - least) + UNSEEN_SHARE * most;
-  if (lost !== undefined && lost.pendingBytes > 0) {
-    const share = lost.forcedWaits ? FORCED_SHARE : results.some((result) => result.gaveBack) ? WAITED_SHARE : 0;
-    if (share > 0) margin = Math.max(margin, SPAN_SHARE * (most - least) + share * lost.pendingBytes);
-  }
-  if (margin === 0) return { leastPeakReservedBytes: least, mostPeakReservedBytes: most };
+  const isOpen = lost?.flushes === true && most > least;
+  const margin = isOpen ? SPAN_SHARE * (most - least) + UNSEEN_SHARE * most : 0;
+  const open = maxOf(results.map((result) => result.openReservedBytes));
+  const pending = open > 0 ? (lost?.pendingBytes ?? 0) : 0;
+  const sure = minOf(results.map((result) => result.sureReservedBytes));
   const active = minOf(results.map((result) => result.peakActiveBytes));
   const limit = Math.min(budgetBytes, allowedBytes ?? Number.POSITIVE_INFINITY);
+  // Frees that complete earlier make less active at once, too.
+  const low = Math.min(Math.max(active, least - margin), Math.max(sure, least - pending));
   return {
-    leastPeakReservedBytes: Math.floor(Math.max(Math.min(active, least), least - margin)),
-    mostPeakReservedBytes: Math.ceil(Math.max(most, Math.min(limit, most + margin))),
+    isEstimated: pending > 0,
+    leastPeakReservedBytes: Math.floor(Math.min(least, low)),
+    mostPeakReservedBytes: Math.ceil(Math.max(most, Math.min(limit, Math.max(most + margin, open + pending)))),
   };
 }
 

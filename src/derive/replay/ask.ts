@@ -110,7 +110,7 @@ export function settingRows(
   });
   const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
   const isLimited = Number.isFinite(capacity);
-  return bounds.map(({ bound, outcome, result, leastPeakReservedBytes, mostPeakReservedBytes }) => {
+  return bounds.map(({ bound, outcome, result, leastPeakReservedBytes, mostPeakReservedBytes, isEstimated }) => {
     const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
     const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
     return {
@@ -123,7 +123,7 @@ export function settingRows(
       peak_active_bytes: result.peakActiveBytes,
       headroom_bytes: isLimited ? capacity - mostPeakReservedBytes : null,
       driver_calls: result.driverCalls,
-      bound: bound === 'exact' && leastPeakReservedBytes < mostPeakReservedBytes ? 'interval' : bound,
+      bound: bound === 'exact' && (isEstimated || leastPeakReservedBytes < mostPeakReservedBytes) ? 'interval' : bound,
       unused_at_peak_bytes: result.unusedAtPeakBytes,
       retries: result.retries,
       short_bytes: result.oom === null ? null : result.oom.shortBytes,

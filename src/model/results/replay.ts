@@ -87,8 +87,8 @@ export interface WhatIfSetting extends Omit<RowOf<'verdict.what_ifs'>, 'failure'
   readonly outcome: WhatIfOutcomeName;
   /**
    * `exact`: nothing had to be assumed. `interval`: the peak is between the least and the most, by what the file has
-   * lost. `optimistic`, `pessimistic`: what was live before the recording is laid out as well, or as badly, as
-   * possible.
+   * lost; an estimate where frees were pending. `optimistic`, `pessimistic`: what was live before the recording is
+   * laid out as well, or as badly, as possible.
    */
   readonly bound: 'exact' | 'interval' | 'optimistic' | 'pessimistic';
 }

@@ -14,7 +14,7 @@ import { OPERATION } from '../../../src/allocator/what-if/operations.js';
 import { type Simulation, type SimulationResult, simulate } from '../../../src/allocator/what-if/simulate.js';
 import { askWhatIf, leastBudget, outcomeOf } from '../../../src/allocator/what-if/sweep.js';
 import { MIB } from '../../../src/model/units.js';
-import { history, play } from '../history.js';
+import { type History, history, type Played, play, type Step } from '../history.js';
 import { recordPlayed, withoutPools } from '../replay/played-recording.js';
 
 const PAGE = 2 ** 21;
@@ -164,6 +164,64 @@ describe('askWhatIf', () => {
         }
       }
     }
+  });
+});
+
+describe('the interval of a peak where frees wait for other streams', () => {
+  const OTHER_STREAM = 7;
+
+  /** Every other free waits for another stream, until that has finished some time later. */
+  function waiting(past: History): History {
+    const steps = past.steps.flatMap((step, i): Step[] => {
+      if (step.kind === 'malloc') return [{ ...step, stream: 0 }];
+      if (step.kind === 'finish_stream') return [{ ...step, stream: OTHER_STREAM }];
+      if (step.kind !== 'free') return [];
+      return i % 2 === 0 ? [step] : [{ kind: 'record_stream', pick: step.pick, stream: OTHER_STREAM }, step];
+    });
+    return { ...past, conf: '', release: '2.13', memoryFraction: undefined, direction: 'ascending', steps };
+  }
+
+  /** Up to the first request that fails. */
+  function served(past: History): { readonly past: History; readonly played: Played } {
+    const full = play(past, () => {}, { isRoomy: true });
+    const failed = full.trace.find(({ action }) => action === 'oom')?.timeUs;
+    if (failed === undefined || failed === null) return { past, played: full };
+    const cut = { ...past, steps: past.steps.slice(0, failed + 1) };
+    return { past: cut, played: play(cut, () => {}, { isRoomy: true }) };
+  }
+
+  it('has in it what the allocator itself reserves on other devices and with other settings', () => {
+    let [open, narrow, outside] = [0, 0, 0];
+    for (const sample of fc.sample(history, { numRuns: 300, seed: 5 })) {
+      const free = served({ ...waiting(sample), budgetMiB: 2 ** 20 });
+      const most = free.played.allocator.statistics.reservedBytes.peak / MIB;
+      const deviceMiB = (share: number): number => Math.ceil((share * most) / 2) * 2;
+      for (const part of [0.8, 1.2]) {
+        const { past, played } = served({ ...free.past, budgetMiB: deviceMiB(part) });
+        const { recording, dump, walk } = recordPlayed(played, past);
+        const { status, alternatives, outcome } = judgeReplay(recording, dump, walk);
+        if (status !== 'exact') continue;
+        const { cases, lost } = alternatives;
+        const bases = cases.map((operations) => ({ recording, operations, variant: outcome.variant }));
+        const base: WhatIfBase = { ...bases[0]!, others: bases.slice(1), lost };
+        for (const conf of ['', 'max_split_size_mb:20', 'roundup_power2_divisions:4'])
+          for (const share of [0.7, 0.9, 1.5]) {
+            const settings = settingsFromConf(conf);
+            const budgetMiB = deviceMiB(share);
+            const [bound] = askWhatIf(base, { settings, budgetBytes: budgetMiB * MIB }).bounds;
+            const least = bound!.leastPeakReservedBytes;
+            const span = bound!.mostPeakReservedBytes - least;
+            const truth = served({ ...past, conf, budgetMiB }).played.allocator.statistics.reservedBytes.peak;
+            const isInside = truth >= least && truth <= least + span;
+            if (!isInside) outside += 1;
+            if (lost.pendingBytes > 0) open += 1;
+            if (lost.pendingBytes > 0 && span <= 0.02 * truth) narrow += 1;
+          }
+      }
+    }
+    expect(outside).toBe(0);
+    expect(open).toBeGreaterThan(500);
+    expect(narrow / open).toBeGreaterThan(0.25);
   });
 });
 
