@@ -5,6 +5,7 @@ import { unwrapSource } from '../../src/text/log-container.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { type LogOutput, type LogVocabulary, readLog } from './read-log.js';
+import { logNotation } from './sniff.js';
 
 interface TopicPattern {
   readonly topic: string;
@@ -135,7 +136,8 @@ export async function explainLog(
       },
     },
   };
-  await readLog((await unwrapSource(source)).source, output, vocabulary);
+  const { source: log, lineOf } = await unwrapSource(source, logNotation);
+  await readLog(log, output, vocabulary);
   settle();
   const sorted = [...shapes].sort(([, a], [, b]) => b.count - a.count || a.line - b.line);
   const shown = limit === 0 ? sorted : sorted.slice(0, limit);
@@ -146,10 +148,16 @@ export async function explainLog(
     lines,
     matched_lines: matchedLines,
     formats: [...formats]
-      .map(([id, { title, count: records, rows, first }]) => ({ id, title, count: records, rows, first_line: first }))
+      .map(([id, { title, count: records, rows, first }]) => ({
+        id,
+        title,
+        count: records,
+        rows,
+        first_line: lineOf(first),
+      }))
       .sort((a, b) => b.count - a.count || a.first_line - b.first_line),
-    messages: [...messages].map(([id, { count: times, first }]) => ({ id, count: times, first_line: first })),
-    unmatched: shown.map(([shape, group]): UnmatchedGroup => ({ shape, ...group })),
+    messages: [...messages].map(([id, { count: times, first }]) => ({ id, count: times, first_line: lineOf(first) })),
+    unmatched: shown.map(([shape, group]): UnmatchedGroup => ({ shape, ...group, line: lineOf(group.line) })),
     unmatched_others: {
       shapes: remainingShapes.length,
       lines: remainingShapes.reduce((sum, [, group]) => sum + group.count, otherShapes),

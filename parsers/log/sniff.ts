@@ -1,7 +1,7 @@
 import { loadData } from '../../src/knowledge/load-data.js';
 import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { containerOf, unwrapHead } from '../../src/text/log-container.js';
+import { type Container, containerOf, unwrapHead } from '../../src/text/log-container.js';
 import { LiteralScanner } from './literal-scanner.js';
 
 interface Mark {
@@ -62,6 +62,20 @@ function textShare(bytes: Uint8Array): number {
   return checkedBytes === 0 ? 0 : 1 - odd / checkedBytes;
 }
 
+/** The failure message that a text has, by one of its literals. */
+function failureIn(text: Uint8Array): string | null {
+  const { anchors, scanner } = failureAnchors();
+  return scanner.next(text, 0, text.length, text.length) < 0 ? null : anchors[scanner.found[0]!]!;
+}
+
+/** The notation that a log is in. Null: it is a log as it is, or its failure is in what the notation would drop. */
+export function logNotation(head: Pick<Head, 'bytes' | 'sizeBytes'>): Container | null {
+  const container = containerOf(head);
+  // What a page does not show repeats what it shows.
+  if (container?.kind !== 'data') return container;
+  return failureIn(head.bytes) !== null && failureIn(unwrapHead(container, head.bytes)) === null ? null : container;
+}
+
 /** How much a file looks like a text log. Never throws. */
 export function sniffLog(head: Head): Sniff {
   const { bytes, name } = head;
@@ -73,20 +87,15 @@ export function sniffLog(head: Head): Sniff {
   if (share < 0.95) return { score: 0, why: `${((1 - share) * 100).toFixed(0)} % of its first bytes are not text.` };
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1').trimStart();
   if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
-  const container = containerOf(head);
+  const container = logNotation(head);
   const text = container === null ? bytes : unwrapHead(container, bytes);
-  const { anchors, scanner } = failureAnchors();
   const what = container?.what ?? 'text';
   const isData = DATA_NAME.test(name) || (container?.kind === 'data' && !LOG_NAME.test(name));
   const isPage = container?.kind === 'page' || start.startsWith('<?xml');
   // What a source file has of a log may be its own text, but for a failure.
   const hasMarks = container !== null || !isData || DOCUMENT_NAME.test(name);
-  const literal =
-    scanner.next(text, 0, text.length, text.length) >= 0
-      ? `"${anchors[scanner.found[0]!]!}"`
-      : hasMarks
-        ? markIn(text, container !== null || isData)
-        : null;
+  const failure = failureIn(text);
+  const literal = failure !== null ? `"${failure}"` : hasMarks ? markIn(text, container !== null || isData) : null;
   if (isData || isPage) {
     return literal === null
       ? { score: POSSIBLE, why: `It is ${what}, and no line of a log is in its beginning.` }

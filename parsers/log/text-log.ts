@@ -1,7 +1,7 @@
 import type { ParserSpec } from '../../src/model/parser.js';
 import { unwrapSource } from '../../src/text/log-container.js';
 import type { LogOutput } from './read-log.js';
-import { sniffLog } from './sniff.js';
+import { logNotation, sniffLog } from './sniff.js';
 
 /**
  * Text logs of any training job: iterations, memory, settings, phases, failures. Any bytes are a log of some kind; it
@@ -14,12 +14,12 @@ export const logParser: ParserSpec = {
   async parse(source, sink, context) {
     // With the first log: two hundred formats take as long to load as Node to start.
     const { readLog } = await import('./read-log.js');
-    const { source: log, container, lineOf } = await unwrapSource(source);
+    const { source: log, container, isReversed, lineOf } = await unwrapSource(source, logNotation);
     if (container?.isNewestFirst === true)
       sink.note({
         kind: 'newest_first',
-        severity: 'warning',
-        text: `It is ${container.what}, newest first: its lines were read in the order of the file, backwards in time. Export it oldest first, or turn it round (tac).`,
+        severity: isReversed ? 'info' : 'warning',
+        text: `It is ${container.what}, newest first: its ${isReversed ? 'records were read from the last to the first.' : 'lines were read in the order of the file, backwards in time. Export it oldest first, or turn it round (tac).'}`,
         line: 1,
       });
     const inFile = <Row extends { readonly line?: number | undefined }>(row: Row): Row =>

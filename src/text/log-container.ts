@@ -1,11 +1,11 @@
 /**
- * Logs inside another notation: lines of JSON or a JSON document, a table with a column of lines, a page, a recording
- * of a terminal. Their bytes are turned into those of the log alone, in one pass, and each line of it knows its line of
- * the file.
+ * Logs inside another notation: lines of JSON, a JSON document, a table with columns of lines, a page. Their bytes are
+ * turned into those of the log alone, in one pass, and each line of it knows its line of the file.
  */
 import { loadData } from '../knowledge/load-data.js';
 import type { ByteSource, Head } from '../model/parser.js';
 import { mostAre, precededBy, readHead } from './stream-head.js';
+import { CHUNK_BYTES, CR, LF, MOST_HELD, Numbers, SPACE, Unwrap } from './unwrap.js';
 
 const DATA = loadData('inputs/log-containers') as {
   readonly names: readonly string[];
@@ -15,11 +15,7 @@ const DATA = loadData('inputs/log-containers') as {
   readonly entities: Readonly<Record<string, string>>;
 };
 
-const LF = 10;
-const CR = 13;
-const BACKSPACE = 8;
-const ESCAPE = 27;
-const SPACE = 32;
+const NAMES = new Set(DATA.names);
 const QUOTE = 34;
 const AMPERSAND = 38;
 const COMMA = 44;
@@ -28,164 +24,21 @@ const GREATER = 62;
 const OPEN_LIST = 91;
 const BACKSLASH = 92;
 const OPEN = 123;
-const CHUNK_BYTES = 256 * 1024;
 /** Nested deeper, nothing is taken. */
 const MOST_DEPTH = 64;
 const LONGEST_NAME = 64;
+/** Of a file that is newest first, which is turned round in memory. */
+const MOST_REVERSED = 64 * 1024 * 1024;
 
 export interface Container {
-  /** `lines of JSON with the text in "log"`. */
+  /** `lines of JSON with text in "log"`. */
   readonly what: string;
-  readonly kind: 'data' | 'page' | 'terminal';
+  readonly kind: 'data' | 'page';
+  /** A record is a line, or a row, of the file. */
+  readonly isOfRecords: boolean;
   /** The times of its records descend, so that the log is backwards. */
   readonly isNewestFirst: boolean;
   unwrap(): Unwrap;
-}
-
-/** From `line` of the log on, each line is `stride` lines of the file further on. */
-interface Places {
-  readonly line: number;
-  readonly fileLine: number;
-  stride: number | null;
-}
-
-/** Takes the bytes of a file and holds those of the log. */
-export abstract class Unwrap {
-  private out = Buffer.allocUnsafe(2 * CHUNK_BYTES);
-  private filled = 0;
-  private given = 0;
-  private line = 1;
-  private fileLine = 1;
-  private readonly places: Places[] = [];
-  /** The last line of the log has text. */
-  private isOpen = false;
-  /** Line ends before the next byte of text. */
-  private breaks = 0;
-  /** Bytes of the line of the file. */
-  private taken = 0;
-  /** The line of the file has a text, perhaps an empty one. */
-  protected hasText = false;
-  /** The head is not of this notation. */
-  isFaulty = false;
-
-  protected abstract byte(byte: number): void;
-
-  take(bytes: Uint8Array): void {
-    this.out.copyWithin(0, this.given, this.filled);
-    this.filled -= this.given;
-    this.given = 0;
-    // What comes out is never longer than what went in, of which a tag or an entity may be held back.
-    const need = this.filled + bytes.length + 2 * LONGEST_NAME;
-    if (need > this.out.length) this.out = Buffer.concat([this.out.subarray(0, this.filled)], need);
-    for (let at = 0; at < bytes.length; at += 1) {
-      const byte = bytes[at]!;
-      if (byte === LF) this.lineEnd();
-      else {
-        this.taken += 1;
-        this.byte(byte);
-      }
-    }
-  }
-
-  get size(): number {
-    return this.filled - this.given;
-  }
-
-  give(target: Uint8Array, start: number): number {
-    const count = this.out.copy(target, start, this.given, Math.min(this.filled, this.given + target.length - start));
-    this.given += count;
-    return count;
-  }
-
-  /** The line of the file that holds a line of the log. */
-  lineOf(line: number): number {
-    let low = 0;
-    for (let high = this.places.length - 1; low < high; ) {
-      const middle = (low + high + 1) >> 1;
-      if (this.places[middle]!.line <= line) low = middle;
-      else high = middle - 1;
-    }
-    const { line: first, fileLine, stride } = this.places[low] ?? { line: 1, fileLine: 1, stride: 1 };
-    return fileLine + (line - first) * (stride ?? 0);
-  }
-
-  private begin(): void {
-    this.isOpen = true;
-    const { line, fileLine } = this;
-    const last = this.places.at(-1);
-    if (last !== undefined) {
-      last.stride ??= (fileLine - last.fileLine) / (line - last.line);
-      if (last.fileLine + (line - last.line) * last.stride === fileLine) return;
-    }
-    this.places.push({ line, fileLine, stride: null });
-  }
-
-  private put(byte: number): void {
-    this.out[this.filled] = byte;
-    this.filled += 1;
-  }
-
-  private close(): void {
-    if (!this.isOpen) this.begin();
-    this.put(LF);
-    this.line += 1;
-    this.isOpen = false;
-  }
-
-  protected lineEnd(): void {
-    // A line that had nothing to do with the log is none; one whose text is empty is a blank line.
-    if (this.isOpen || this.hasText || this.taken === 0) this.close();
-    this.fileLine += 1;
-    this.taken = 0;
-    this.breaks = 0;
-    this.hasText = false;
-  }
-
-  protected text(byte: number): void {
-    for (; this.breaks > 0; this.breaks -= 1) this.close();
-    if (!this.isOpen) this.begin();
-    this.put(byte);
-  }
-
-  protected character(code: number): void {
-    if (code === LF || code === CR) this.innerEnd();
-    else if (code < 0x80) this.text(code);
-    else for (const byte of Buffer.from(String.fromCodePoint(code))) this.text(byte);
-  }
-
-  /** A line end in the text; the last one of a text is the end of its last line. */
-  protected innerEnd(): void {
-    this.breaks += 1;
-  }
-
-  /** A text that is a line, or some, of its own. */
-  protected beginText(): void {
-    if (this.hasText) this.breaks += 1;
-    this.hasText = true;
-  }
-
-  protected endText(hasEnd: boolean): void {
-    if (hasEnd) this.breaks -= 1;
-  }
-
-  protected blank(): void {
-    if (this.isOpen && this.breaks === 0) this.text(SPACE);
-  }
-
-  /** What follows is another line than what the line of the file has so far. */
-  protected separate(): void {
-    this.breaks = Math.max(this.breaks, this.isOpen ? 1 : 0);
-  }
-
-  /** Takes the last character back. */
-  protected back(): void {
-    for (let isFirst = false; this.isOpen && this.breaks === 0 && !isFirst && this.filled > this.given; ) {
-      const byte = this.out[this.filled - 1]!;
-      if (byte === LF) return;
-      isFirst = (byte & 0xc0) !== 0x80;
-      this.filled -= 1;
-    }
-  }
 }
 
 interface Level {
@@ -198,11 +51,10 @@ interface Level {
 }
 /** Bytes of numbers, `true`, `false`, `null`, `NaN`, `Infinity`. */
 const LITERALS = Buffer.from('-+.0123456789eEINaflnrstuiy');
-const SIMPLE: Readonly<Record<string, number>> = { b: BACKSPACE, f: 12, t: 9 };
+const SIMPLE: Readonly<Record<string, number>> = { b: 8, f: 12, t: 9 };
 
-/** Texts of one member of the objects in a JSON text. */
+/** Texts of the members of objects in a JSON text that carry lines, each as lines of its own. */
 class JsonText extends Unwrap {
-  private readonly name: string;
   private readonly isOfLines: boolean;
   private levels: Level[] = [];
   private isKey = false;
@@ -219,18 +71,25 @@ class JsonText extends Unwrap {
   /** Blanks at the start of a line that may be of another writer. */
   private indent = 0;
 
-  constructor(name: string, isOfLines: boolean) {
+  constructor(isOfLines: boolean) {
     super();
-    this.name = name;
     this.isOfLines = isOfLines;
   }
 
   protected override lineEnd(): void {
     super.lineEnd();
-    // Whatever was cut off, the next line begins anew.
     if (!this.isOfLines) return;
+    if (this.state !== 'plain') this.endRecord();
+    // Whatever was cut off, the next line begins anew.
     this.levels.length = 0;
     this.state = 'between';
+    this.isKey = false;
+    this.isEscaped = false;
+    this.isHex = false;
+    this.hex = '';
+    this.high = 0;
+    this.key = '';
+    this.field = '';
     this.indent = 0;
   }
 
@@ -263,8 +122,9 @@ class JsonText extends Unwrap {
         const isObject = byte === OPEN;
         const isWanted = !isObject && this.isWanted(top);
         if (this.levels.length < MOST_DEPTH)
-          this.levels.push({ isObject, isWanted, isPair: top?.isObject === false, index: 0 });
+          this.levels.push({ isObject, isWanted, isPair: !isObject && top?.isObject === false, index: 0 });
         this.isKey = isObject;
+        if (isObject) this.field = '';
         return;
       }
       case 0x7d:
@@ -279,8 +139,7 @@ class JsonText extends Unwrap {
       case 0x3a:
         this.isKey = false;
         if (top?.isObject === true) {
-          const isPair = this.key === 'value' && this.field === this.name;
-          top.isWanted = this.key === this.name || isPair;
+          top.isWanted = NAMES.has(this.key) || (this.key === 'value' && NAMES.has(this.field));
         }
         return;
       default:
@@ -290,7 +149,7 @@ class JsonText extends Unwrap {
 
   /** A line of another writer between those of JSON: the traceback of an uncaught exception. */
   private aside(byte: number): void {
-    if (byte === SPACE) this.indent += 1;
+    if (byte === SPACE) this.indent = Math.min(this.indent + 1, MOST_HELD);
     else if (byte > SPACE && byte !== COMMA) {
       for (; this.indent > 0; this.indent -= 1) this.text(SPACE);
       this.state = 'plain';
@@ -342,9 +201,10 @@ class JsonText extends Unwrap {
   }
 }
 
-/** The fields of one column of a table. */
+/** The fields of the columns of a table that carry lines, each as lines of its own. */
 class ColumnText extends Unwrap {
-  private readonly column: number;
+  private readonly columns: ReadonlySet<number>;
+  private readonly first: number;
   private readonly delimiter: number;
   private index = 0;
   private row = 0;
@@ -352,9 +212,10 @@ class ColumnText extends Unwrap {
   private isQuoted = false;
   private isClosing = false;
 
-  constructor(column: number, delimiter: number) {
+  constructor(columns: readonly number[], delimiter: number) {
     super();
-    this.column = column;
+    this.columns = new Set(columns);
+    this.first = columns[0]!;
     this.delimiter = delimiter;
   }
 
@@ -363,8 +224,9 @@ class ColumnText extends Unwrap {
       super.lineEnd();
       return;
     }
-    this.hasText = this.row > 0 && this.index >= this.column;
+    this.hasText = this.row > 0 && this.index >= this.first;
     super.lineEnd();
+    this.endRecord();
     this.row += 1;
     this.index = 0;
     this.isStart = true;
@@ -373,7 +235,7 @@ class ColumnText extends Unwrap {
   }
 
   protected byte(byte: number): void {
-    const isOurs = this.index === this.column && this.row > 0;
+    const isOurs = this.row > 0 && this.columns.has(this.index);
     if (this.isQuoted && !this.isClosing) {
       if (byte === QUOTE) this.isClosing = true;
       else if (isOurs && byte !== CR) this.text(byte);
@@ -382,6 +244,7 @@ class ColumnText extends Unwrap {
       if (isOurs) this.text(byte);
     } else if (byte === this.delimiter) {
       this.index += 1;
+      this.separate();
       this.isStart = true;
       this.isQuoted = false;
       this.isClosing = false;
@@ -502,48 +365,6 @@ class PageText extends Unwrap {
   }
 }
 
-/** What a terminal shows: without escape codes, and characters that were typed over. */
-class TerminalText extends Unwrap {
-  /** Behind an escape: not yet known, a control sequence, a text for the terminal, the rest of another. */
-  private state: 'text' | 'escape' | 'control' | 'string' | 'other' = 'text';
-  private length = 0;
-
-  protected byte(byte: number): void {
-    this.length += 1;
-    switch (this.state) {
-      case 'text':
-        if (byte === ESCAPE) this.enter('escape');
-        else if (byte === BACKSPACE) this.back();
-        else if (byte === CR) this.separate();
-        else if (byte !== 7) this.text(byte);
-        return;
-      case 'escape':
-        if (byte === OPEN_LIST) this.enter('control');
-        else if (byte === 0x5d || byte === 0x50) this.enter('string');
-        else if (byte < 0x30) this.enter('other');
-        else this.state = 'text';
-        return;
-      case 'string':
-        if (byte === 7 || this.length > 512) this.state = 'text';
-        else if (byte === ESCAPE) this.enter('escape');
-        return;
-      default:
-        // Parameters, then a final byte.
-        if (byte >= (this.state === 'control' ? 0x40 : 0x30) || this.length > LONGEST_NAME) this.state = 'text';
-    }
-  }
-
-  private enter(state: TerminalText['state']): void {
-    this.state = state;
-    this.length = 0;
-  }
-
-  protected override lineEnd(): void {
-    this.state = 'text';
-    super.lineEnd();
-  }
-}
-
 /** The notation of a file, by its first bytes. Null: it is a log as it is, or none. */
 export function containerOf({ bytes, sizeBytes }: Pick<Head, 'bytes' | 'sizeBytes'>): Container | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -551,67 +372,54 @@ export function containerOf({ bytes, sizeBytes }: Pick<Head, 'bytes' | 'sizeByte
     .replace(/^\xef\xbb\xbf/, '');
   const start = text.slice(0, 256).trimStart();
   if (/^<(?:!doctype html|html|head|body)\b/i.test(start))
-    return { what: 'a web page', kind: 'page', isNewestFirst: false, unwrap: () => new PageText() };
+    return {
+      ...{ what: 'a web page', kind: 'page', isOfRecords: false, isNewestFirst: false },
+      unwrap: () => new PageText(),
+    };
   const lines = text.split('\n');
   if (lines.length > 1 && bytes.length < sizeBytes) lines.pop();
   const filled = lines.filter((line) => line.trim() !== '');
-  const content = /^[[{]\s*["[{\]}]/.test(start) ? jsonOf(bytes, text, filled) : columnOf(bytes, filled);
-  if (content !== null) return { ...content, kind: 'data', isNewestFirst: descends(text, filled) };
-  if (!text.includes('\x1b') && !text.includes('\b')) return null;
-  return {
-    what: 'text with codes of a terminal',
-    kind: 'terminal',
-    isNewestFirst: false,
-    unwrap: () => new TerminalText(),
-  };
+  const content = /^[[{]\s*["[{\]}]/.test(start) ? jsonOf(text, filled) : columnsOf(filled);
+  if (content === null) return null;
+  const reader = content.unwrap();
+  if (!textOf(reader, bytes).some((byte) => byte > SPACE) || reader.isFaulty) return null;
+  return { ...content, kind: 'data', isNewestFirst: descends(text, filled) };
 }
 
-type Found = Pick<Container, 'what' | 'unwrap'>;
+type Found = Pick<Container, 'what' | 'isOfRecords' | 'unwrap'>;
+const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-function jsonOf(bytes: Uint8Array, text: string, filled: readonly string[]): Found | null {
-  const isOfLines = filled.length > 1 && mostAre(filled, (line) => /^\{.*\},?$/.test(line.trim()));
+function jsonOf(text: string, filled: readonly string[]): Found | null {
   const lower = text.toLowerCase();
   const names = DATA.names.filter((name) => lower.includes(`"${name}"`));
-  const made = (name: string) => ({
-    what: `${isOfLines ? 'lines of ' : ''}JSON with text in "${name}"`,
-    unwrap: () => new JsonText(name, isOfLines),
-  });
-  return longest(bytes, names.map(made));
+  if (names.length === 0) return null;
+  const isOfRecords = filled.length > 1 && mostAre(filled, (line) => /^\{.*\},?$/.test(line.trim()));
+  return {
+    what: `${isOfRecords ? 'lines of ' : ''}JSON with text in ${list(names)}`,
+    isOfRecords,
+    unwrap: () => new JsonText(isOfRecords),
+  };
 }
 
 const HEADER = /^"?[@_A-Za-z][\w .@/-]{0,60}"?(?:([,;\t])"?[@_A-Za-z][\w .@/-]{0,60}"?){0,60}\r?$/;
 
-function columnOf(bytes: Uint8Array, filled: readonly string[]): Found | null {
-  const header = filled[0];
-  if (header === undefined || filled.length < 2) return null;
-  const [, delimiter = ','] = HEADER.exec(header) ?? [];
-  if (!HEADER.test(header)) return null;
-  const columns = header
-    .trim()
-    .split(delimiter)
-    .map((cell) => cell.replaceAll('"', '').toLowerCase());
+function columnsOf(filled: readonly string[]): Found | null {
+  const header = filled[0] ?? '';
   // A word alone may be the first line of any text.
-  if (columns.length < 2) return null;
-  const made = columns.flatMap((name, column) =>
-    DATA.names.includes(name)
-      ? [{ what: `a table with the column "${name}"`, unwrap: () => new ColumnText(column, delimiter.charCodeAt(0)) }]
-      : [],
-  );
-  return longest(bytes, made);
-}
-
-/** The one with most text in the head. */
-function longest(bytes: Uint8Array, all: readonly Found[]): Found | null {
-  let best: Found | null = null;
-  let most = 0;
-  for (const reading of all) {
-    const reader = reading.unwrap();
-    const text = textOf(reader, bytes).filter((byte) => byte > SPACE).length;
-    if (reader.isFaulty || text <= most) continue;
-    best = reading;
-    most = text;
-  }
-  return best;
+  const delimiter = HEADER.exec(header)?.[1];
+  if (delimiter === undefined || filled.length < 2) return null;
+  const names = header.trim().split(delimiter);
+  const columns = names.flatMap((cell, column) => {
+    const name = cell.replaceAll('"', '').toLowerCase();
+    return NAMES.has(name) ? [{ name, column }] : [];
+  });
+  if (columns.length === 0) return null;
+  const indexes = columns.map(({ column }) => column);
+  return {
+    what: `a table with text in ${list(columns.map(({ name }) => name))}`,
+    isOfRecords: true,
+    unwrap: () => new ColumnText(indexes, delimiter.charCodeAt(0)),
+  };
 }
 
 function textOf(reader: Unwrap, bytes: Uint8Array): Buffer {
@@ -637,19 +445,32 @@ function descends(text: string, filled: readonly string[]): boolean {
   );
 }
 
-/** `source` as its log, the notation it was in, and the line of the file that has a line of the log. */
+/**
+ * `source` as its log, the notation it is in by `notationOf`, the line of the file that has a line of the log, and
+ * whether a log that was newest first was turned round.
+ */
 export async function unwrapSource(
   source: ByteSource,
-): Promise<{ readonly source: ByteSource; readonly container: Container | null; lineOf(line: number): number }> {
+  notationOf: (head: Pick<Head, 'bytes' | 'sizeBytes'>) => Container | null,
+): Promise<{
+  readonly source: ByteSource;
+  readonly container: Container | null;
+  readonly isReversed: boolean;
+  lineOf(line: number): number;
+}> {
   const head = await readHead(source);
   const fromStart = precededBy(head, source);
-  const container = containerOf({ bytes: head, sizeBytes: source.sizeBytes ?? Number.POSITIVE_INFINITY });
-  if (container === null) return { source: fromStart, container, lineOf: (line) => line };
+  const { sizeBytes = Number.POSITIVE_INFINITY } = source;
+  const container = notationOf({ bytes: head, sizeBytes });
+  if (container === null) return { source: fromStart, container, isReversed: false, lineOf: (line) => line };
   const reader = container.unwrap();
+  const isReversed = container.isNewestFirst && container.isOfRecords && sizeBytes <= MOST_REVERSED;
+  if (isReversed) return { container, isReversed, ...(await reversed(reader, fromStart)) };
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let isDone = false;
   return {
     container,
+    isReversed,
     lineOf: (line) => reader.lineOf(line),
     source: {
       sizeBytes: undefined,
@@ -662,5 +483,31 @@ export async function unwrapSource(
         return reader.give(target, start);
       },
     },
+  };
+}
+
+/** The records of a log in the opposite order, each with its lines in their own. */
+async function reversed(
+  reader: Unwrap,
+  source: ByteSource,
+): Promise<{ readonly source: ByteSource; lineOf(line: number): number }> {
+  const { bytes, lines } = { bytes: new Numbers(), lines: new Numbers() };
+  reader.records = { bytes, lines };
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  for (let count = await source.read(chunk, 0); count > 0; count = await source.read(chunk, 0))
+    reader.take(chunk.subarray(0, count));
+  // The last record may lack its line end.
+  reader.take(Uint8Array.of(LF));
+  const text = textOf(reader, new Uint8Array(0));
+  const turned: Buffer[] = [];
+  const fileLines = new Numbers();
+  for (let record = bytes.length - 1; record >= 0; record -= 1) {
+    turned.push(text.subarray(record === 0 ? 0 : bytes.at(record - 1), bytes.at(record)));
+    const end = lines.at(record);
+    for (let line = record === 0 ? 1 : lines.at(record - 1); line < end; line += 1) fileLines.push(reader.lineOf(line));
+  }
+  return {
+    source: precededBy(Buffer.concat(turned), { sizeBytes: 0, read: () => Promise.resolve(0) }),
+    lineOf: (line) => fileLines.at(Math.min(line, fileLines.length) - 1),
   };
 }

@@ -1,10 +1,13 @@
 /** The same log plain and in each notation that carries logs: the same facts, on the lines of the file. */
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
+import { explainLog } from '../../parsers/log/explain-log.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { logParser } from '../../parsers/log/index.js';
 import { detect } from '../../src/ingest/discover/detect.js';
+import { containerOf } from '../../src/text/log-container.js';
 import { collectRows } from '../support/collect-rows.js';
+import { bytesSource } from '../support/decode.js';
 import { sampled } from '../support/level.js';
 import { messageSamples, STORED_SAMPLES, samplesOf } from '../support/log-samples.js';
 import { trainingLog } from '../support/training-log.js';
@@ -164,7 +167,8 @@ async function factsOf(file: string, lineOf: ((line: number) => number) | null):
       const isLine = /^(?:line|lastLine|tracebackLine)$/.test(key) && value !== null;
       return [key, !isLine ? value : lineOf === null ? '' : lineOf(value as number)] as const;
     });
-    rows.push(json(Object.fromEntries(named)));
+    // In whatever order the keys are.
+    rows.push(json(Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)))));
   };
   await logParser.parse(
     {
@@ -234,12 +238,114 @@ const noted = async (file: string): Promise<readonly string[]> =>
 const exported = (times: readonly number[]): string =>
   times.map((at) => `${json({ timestamp: second(at), message: `iteration at ${at}` })}\n`).join('');
 
-it('an export that is newest first is read as it is, with a note', async () => {
-  expect(await noted(exported([9, 8, 8, 7, 5]))).toEqual(['newest_first']);
-  expect(await noted(exported([5, 7, 8, 8, 9]))).toEqual([]);
-  expect(await noted(`Time,Line\n${[3, 2, 1].map((at) => `${second(at)},"x, y"\n`).join('')}`)).toEqual([
-    'newest_first',
-  ]);
+describe('an export that is newest first', () => {
+  const iteration = (at: number): string =>
+    `[2026-02-03 04:05:${String(at).padStart(2, '0')}] iteration ${at}/ 20 | consumed samples: 32 | elapsed time per iteration (ms): 1000.0 | learning rate: 1.0E-4 | global batch size: 32 | lm loss: 9.0E+00 | loss scale: 1.0 | grad norm: 1.2 | number of skipped iterations: 0 | number of nan iterations: 0 |`;
+  const traceback =
+    'Traceback (most recent call last):\n  File "/opt/x.py", line 9, in main\n    run()\nValueError: no';
+  const texts = [traceback, ...[4, 3, 2, 1].map(iteration)];
+  it.each([
+    ['lines of JSON', texts.map((line, i) => json({ time: second(9 - i), line })).join('\n'), [1, 2, 3, 4, 5]],
+    ['a table', `Time,Line\n${texts.map((line, i) => `${second(9 - i)},${cell(line)}\n`).join('')}`, [5, 6, 7, 8, 9]],
+  ])('as %s is read from its last record to its first', async (_, file, [failure = 0, ...places]) => {
+    const { notes, attempts, incidents, rows } = await collectRows(logParser, file);
+    expect(notes).toMatchObject([{ kind: 'newest_first', severity: 'info' }]);
+    expect(attempts.length).toBeLessThanOrEqual(1);
+    expect(incidents).toMatchObject([{ line: failure, exception: 'ValueError', frame: { line: 9 } }]);
+    const iterations = rows.flatMap(({ finding, place }) =>
+      finding.row === 'iteration' ? [[finding.iteration, place.line]] : [],
+    );
+    expect(iterations).toEqual([1, 2, 3, 4].map((at) => [at, places[4 - at]]));
+  });
+
+  it('as one document is read as it is, with a warning', async () => {
+    const file = json([3, 2, 1].map((at) => ({ timestamp: second(at), message: iteration(at) })));
+    const { notes } = await collectRows(logParser, file);
+    expect(notes).toMatchObject([{ kind: 'newest_first', severity: 'warning' }]);
+  });
+
+  it('is not one that ascends', async () => {
+    expect(await noted(exported([5, 7, 8, 8, 9]))).toEqual([]);
+  });
+});
+
+const OOM =
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB';
+const ooms = async (file: string): Promise<readonly (readonly [string, number])[]> =>
+  (await collectRows(logParser, file)).incidents.map(({ kind, line }) => [kind, line] as const);
+const steps = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `${json({ level: 'info', message: `step ${i} done` })}\n`).join('');
+
+describe('all texts of a record are read', () => {
+  const traceback = `Traceback (most recent call last):\n  File "/opt/x.py", line 9, in main\n    run()\n${OOM}`;
+  it.each([
+    ['far behind the head', `${steps(3000)}${json({ message: 'Training failed', exc_info: traceback })}\n`, 3001],
+    [
+      'beside a longer one',
+      `${json({ event: 'step', message: OOM, data: 'z'.repeat(200) })}\n`.repeat(1) + steps(2),
+      1,
+    ],
+    ['of a document', json([{ message: 'a' }, { message: 'b', error: { stack: traceback } }], null, 2), 8],
+    ['of a row', `time,message,exception\n1,a,\n2,Training failed,${cell(traceback)}\n3,b,\n`, 6],
+  ])('%s', async (_, file, line) => {
+    expect(await ooms(file)).toEqual([['cuda_oom', line]]);
+  });
+
+  it('and where the failure is in another member, the file is read as it is', async () => {
+    expect(await ooms(`${steps(5)}${json({ message: 'failed', what: OOM })}\n`)).toEqual([['cuda_oom', 6]]);
+  });
+});
+
+describe('what is held back is bounded, and the log behind it stays', () => {
+  const many = 1_500_000;
+  it.each([
+    ['blanks', `${steps(60)}${' '.repeat(many)}x\n${json({ message: OOM })}\n`, 62],
+    ['line ends', `${json({ log: `a${'\n'.repeat(many)}b` })}\n${json({ log: OOM })}\n`, 2],
+    ['breaks of a page', `<html><body>a${'<br>'.repeat(many)}b<br>\n${OOM}\n</body></html>`, 2],
+  ])('%s', async (_, file, line) => {
+    expect(await ooms(file)).toEqual([['cuda_oom', line]]);
+  });
+});
+
+it.each(['"log":"abc\\', '"log":"abc\\u00', '"log":"abc\\ud83d', '"lo', '"log"', '"log":["a'])(
+  'a record that is cut at %s does not harm the next one',
+  async (cut) => {
+    expect(await ooms(`${steps(20)}{${cut}\n${json({ log: OOM })}\n`)).toEqual([['cuda_oom', 22]]);
+  },
+);
+
+it('a title for a terminal without its end takes no line away', async () => {
+  const file = `\x1b[32mbegin\x1b[0m\n\x1b]0;title\n${'x\b'.repeat(9)}\x1b(B${OOM}\n`;
+  const { incidents } = await collectRows(logParser, file);
+  expect(incidents).toMatchObject([{ kind: 'cuda_oom', line: 3, text: OOM }]);
+});
+
+it('what no format reads is explained by lines of the file', async () => {
+  const lines = ['begin', 'a figure of 3.5 GiB of memory', OOM];
+  const bytes = Buffer.from(
+    json(
+      lines.map((message) => ({ message })),
+      null,
+      1,
+    ),
+  );
+  const { unmatched, messages } = await explainLog(bytesSource(bytes), 'x', 0);
+  expect(unmatched).toMatchObject([{ line: 6 }]);
+  expect(messages).toMatchObject([{ first_line: 9 }]);
+});
+
+it('the line of the file is found however the distances change', () => {
+  const texts = Array.from({ length: 500 }, (_, i) => ['a', 'b', 'c'].slice(0, 1 + ((i * 7) % 3)).join('\n'));
+  const file = texts.map((log, i) => `${json({ log })}\n${i % 5 === 0 ? '{}\n{}\n' : ''}`).join('');
+  const reader = containerOf({ bytes: Buffer.from(file), sizeBytes: file.length })!.unwrap();
+  reader.take(Buffer.from(file));
+  const expected: number[] = [];
+  let fileLine = 1;
+  for (const [i, text] of texts.entries()) {
+    for (const _ of text.split('\n')) expected.push(fileLine);
+    fileLine += i % 5 === 0 ? 3 : 1;
+  }
+  expect(expected.map((_, i) => reader.lineOf(i + 1))).toEqual(expected);
 });
 
 it('lines of another writer between lines of JSON stay', async () => {
