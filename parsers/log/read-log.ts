@@ -511,7 +511,11 @@ class LogReader {
       }
       at = this.scanner.next(bytes, at + 1, bytes.length, bytes.length);
     }
-    return [...formats];
+    return this.inOrder(formats);
+  }
+
+  private inOrder(formats: Iterable<LogFormat>): LogFormat[] {
+    return [...formats].sort((a, b) => this.places.get(a)! - this.places.get(b)!);
   }
 
   /** Reads one part: to the next line feed or carriage return, or {@link PART_BYTES}. */
@@ -546,7 +550,7 @@ class LogReader {
         isLearnt &&= mayBe;
         if (formats === NO_FORMATS) formats = hitFormats;
         else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
-          formats = [...new Set([...formats, ...hitFormats])].sort((a, b) => this.places.get(a)! - this.places.get(b)!);
+          formats = this.inOrder(new Set([...formats, ...hitFormats]));
         }
       }
       this.scanFrom(this.hit + 1, limit);
