@@ -317,7 +317,8 @@ export class AttemptTracker {
   /** Whether one of several unmarked writers, which is behind the others, may have printed this iteration. */
   private isCopy(counter: Counter, key: string, iteration: number): boolean {
     const copies = this.copies(key.slice(key.indexOf('\n') + 1));
-    if (copies < 2 || this.over !== 'no') return false;
+    // Behind a failure, the next launch may start below it.
+    if (copies < 2 || this.over !== 'no' || this.failedAt > counter.line) return false;
     const times = counter.times.get(iteration) ?? 0;
     if (times === 0 || times >= copies) return false;
     counter.times.set(iteration, times + 1);
@@ -326,8 +327,9 @@ export class AttemptTracker {
 
   /** Whether a marked writer prints this for the first time, and no iteration yet, where others do: it was buffered. */
   private isLateWriter(mark: string, banner: string): boolean {
-    if (mark === '' || this.over === 'ended' || this.banners.has(banner) || this.writers.get(mark) === true)
-      return false;
+    // Behind a failure or an end, it is of the next launch.
+    if (mark === '' || this.over !== 'no' || this.failedAt > 0) return false;
+    if (this.banners.has(banner) || this.writers.get(mark) === true) return false;
     const form = formOf(mark);
     for (const writer of this.writers.keys()) if (writer !== mark && formOf(writer) === form) return true;
     return false;

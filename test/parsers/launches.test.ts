@@ -56,6 +56,25 @@ describe('a launch', () => {
     expect(startsOf(readComposed(later))).toEqual([9 + ENDS[2]![2].length + 1]);
   });
 
+  it('begins behind an OOM, however many writers print its first line, and whoever prints that of the next', () => {
+    const banner = '> initializing torch distributed ...';
+    const steps = (from: number, to: number): string[] => range(from, to).map((i) => iteration(i));
+    const oom = ENDS[0]![2].slice(0, 4);
+    for (const copies of [1, 2, 8]) {
+      const first = [...range(1, copies).map(() => banner), ...steps(1, 10), ...oom];
+      expect(startsOf(readComposed([first, steps(5, 14)])), `${copies}`).toEqual([first.length + 1]);
+    }
+    for (const [mark, next] of [
+      ['[default7]:', '[default15]:'],
+      ['[default7]:', '[default7]:'],
+      ['7: ', '15: '],
+    ]) {
+      const first = [banner, ...steps(1, 10), ...oom].map((line) => `${mark}${line}`);
+      const second = [banner, ...steps(1, 10)].map((line) => `${next}${line}`);
+      expect(startsOf(readComposed([first, second])), next).toEqual([first.length + 1]);
+    }
+  });
+
   it('begins with another version of a library', () => {
     const version = (text: string): string => `torch version .................... ${text}`;
     const log = readComposed([
