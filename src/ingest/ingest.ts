@@ -80,7 +80,10 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       if (unlike !== undefined) {
         const why = `the directories are of unlike runs: ${unlike}`;
         if (options.oneRun === true)
-          throw new MbfError('MBF1001', `${why}; name one of them, or make a run of each: ingest --each`);
+          throw new MbfError(
+            'MBF1001',
+            `${why}; name one of them, make a run of each: ingest --each, or one run of all: ingest --run NAME`,
+          );
         // They are read again: what they are shows in the files only.
         separated = why;
         const { store } = session;
