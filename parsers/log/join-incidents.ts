@@ -518,9 +518,10 @@ function isCopy(a: IncidentRow, b: IncidentRow): boolean {
       .map(({ text }) => text)
       .join();
   if (figures(a) !== figures(b)) return false;
-  if (Object.keys(a.bytes).length > 1) return true;
-  const [first, second] = [statementOf(a), statementOf(b)];
   const isAdjacent = (b.tracebackLine ?? b.line) - a.lastLine <= REACH_WITHOUT_WRITER;
+  // One stream that goes on in between may have failed again, at the same request.
+  if (Object.keys(a.bytes).length > 1) return hasOneRank || isAdjacent;
+  const [first, second] = [statementOf(a), statementOf(b)];
   return isAdjacent && (first.includes(second) || second.includes(first));
 }
 

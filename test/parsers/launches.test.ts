@@ -56,7 +56,7 @@ describe('a launch', () => {
     expect(startsOf(readComposed(later))).toEqual([9 + ENDS[2]![2].length + 1]);
   });
 
-  it('begins behind an OOM, however many writers print its first line, and whoever prints that of the next', () => {
+  it('begins behind an OOM, however many writers print its first line, and whichever prints that of the next', () => {
     const banner = '> initializing torch distributed ...';
     const steps = (from: number, to: number): string[] => range(from, to).map((i) => iteration(i));
     const oom = ENDS[0]![2].slice(0, 4);

@@ -112,3 +112,9 @@ export function human(text: string): Human | null {
   const value = Number((Number(number) * decimal(scale)).toPrecision(15));
   return number === '' || !Number.isFinite(value) ? null : { text: number, scale, value };
 }
+
+/** In a table of an entry. */
+export function lookUp(table: Readonly<Record<string, string | number>>, text: string): string | number | undefined {
+  if (Object.hasOwn(table, text)) return table[text];
+  return table['*'] === '*' ? text : table['*'];
+}

@@ -25,7 +25,7 @@ import type {
   LogFormat,
   NumberFunction,
 } from './contract.js';
-import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
+import { CONVERSIONS, type Converted, lookUp, SIZES } from './conversions.js';
 import { groupNames, isDigitBlind } from './digit-blind.js';
 import { pythonNumber } from './field-list.js';
 import { emitLayout } from './layout-findings.js';
@@ -679,11 +679,6 @@ class RowCompiler {
       };
     }, read);
   }
-}
-
-function lookUp(table: Readonly<Record<string, string | number>>, text: string): string | number | undefined {
-  if (Object.hasOwn(table, text)) return table[text];
-  return table['*'] === '*' ? text : table['*'];
 }
 
 /** Emits where all that is needed has a value; a setting's may be null. */

@@ -43,7 +43,8 @@ export async function unlikeRoots(store: Store, runId: number, roots: readonly s
   for (const key of LAYOUT) {
     // One root of each set of values: most directories have the same.
     const sets = new Map<string, readonly [root: string, values: Set<string>]>();
-    for (const [root, values] of valuesOf.get(key) ?? []) getOrAdd(sets, [...values].join('\n'), () => [root, values]);
+    for (const [root, values] of valuesOf.get(key) ?? [])
+      getOrAdd(sets, [...values].join('\n'), () => [root, values] as const);
     const distinct = [...sets.values()];
     for (const [i, [root, here]] of distinct.entries()) {
       const second = distinct.slice(i + 1).find(([, there]) => [...there].every((value) => !here.has(value)));
