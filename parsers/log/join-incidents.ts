@@ -19,6 +19,8 @@ export interface JoinOptions {
   readonly attemptAt?: (line: number) => number;
   /** What lines state about themselves. */
   readonly localRanks?: LocalRanks;
+  /** Whether training went on between two lines. */
+  readonly wentOn?: (from: number, to: number) => boolean;
   /** Whether the tasks of `srun` are nodes, as far as is known. */
   readonly tasksAreNodes?: () => boolean;
 }
@@ -75,6 +77,7 @@ export class IncidentJoiner {
   private readonly knowsAttempts: boolean;
   private readonly localRanks: LocalRanks;
   private readonly tasksAreNodes: () => boolean;
+  private readonly wentOn: (from: number, to: number) => boolean;
   private items: Item[] = [];
   private tracebacks: Traceback[] = [];
   private chars = 0;
@@ -87,6 +90,7 @@ export class IncidentJoiner {
     this.knowsAttempts = options.attemptAt !== undefined;
     this.localRanks = options.localRanks ?? new LocalRanks();
     this.tasksAreNodes = options.tasksAreNodes ?? (() => false);
+    this.wentOn = options.wentOn ?? (() => false);
   }
 
   /** A row of the message grammar. */
@@ -187,7 +191,7 @@ export class IncidentJoiner {
     }
     const all = joinTracebacks(items, tracebacks, this.attemptAt);
     joinLines(all);
-    joinCopies(all);
+    joinCopies(all, this.wentOn);
     joinEvents(all);
     assignGlobalRanks(all, this.localRanks);
     for (const { row } of all.filter(({ absorbed }) => !absorbed).sort(byPlace)) this.emit(row);
@@ -485,13 +489,14 @@ const statementOf = ({ text }: IncidentRow): string =>
   text.replace(/^(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{0,60}: /, '').replace(/\s{1,64}/g, ' ');
 
 /** A failure that a handler logs reaches the other stream too, with its traceback or a rank. */
-function joinCopies(items: readonly Item[]): void {
+function joinCopies(items: readonly Item[], wentOn: (from: number, to: number) => boolean): void {
   const recent = new Map<string, Item[]>();
   for (const item of items.filter(({ absorbed, event }) => !absorbed && event === null).sort(byPlace)) {
     const { row } = item;
     const list = recent.get(row.kind) ?? [];
     const near = list.filter((other) => row.line - other.row.lastLine <= REACH_OF_ANOTHER_PREFIX);
-    const copy = near.find((other) => isCopy(other.row, row));
+    // What is printed again after further steps has failed again.
+    const copy = near.find((other) => isCopy(other.row, row) && !wentOn(other.row.lastLine, row.line));
     if (copy === undefined) {
       recent.set(row.kind, [...near.slice(1 - MOST_COPIES), item]);
       continue;
@@ -518,9 +523,8 @@ function isCopy(a: IncidentRow, b: IncidentRow): boolean {
       .map(({ text }) => text)
       .join();
   if (figures(a) !== figures(b)) return false;
+  if (Object.keys(a.bytes).length > 1) return true;
   const isAdjacent = (b.tracebackLine ?? b.line) - a.lastLine <= REACH_WITHOUT_WRITER;
-  // One stream that goes on in between may have failed again, at the same request.
-  if (Object.keys(a.bytes).length > 1) return hasOneRank || isAdjacent;
   const [first, second] = [statementOf(a), statementOf(b)];
   return isAdjacent && (first.includes(second) || second.includes(first));
 }

@@ -190,6 +190,9 @@ class LogReader {
   private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
   private readonly localRanks = new LocalRanks();
+  /** Lines of the last iterations. */
+  private readonly iterations = new Float64Array(64);
+  private iterationCount = 0;
   private readonly processes = new ProcessNames();
   private readonly trouble = new Trouble();
   private readonly output: LogOutput;
@@ -247,6 +250,7 @@ class LogReader {
     };
     this.joiner = new IncidentJoiner(report, {
       attemptAt: (line) => this.attempts.at(line),
+      wentOn: (from, to) => this.iterations.some((line) => line > from && line < to),
       localRanks: this.localRanks,
       tasksAreNodes: () => this.formats.tasksAreNodes,
     });
@@ -257,6 +261,7 @@ class LogReader {
         row: (finding, place, { prefix: { localRank, host } }) => {
           if (localRank !== null && place.rank !== null && finding.row === 'memory' && finding.rank !== undefined)
             this.localRanks.learn(place.attempt, host, localRank, place.rank);
+          if (finding.row === 'iteration') this.iterations[this.iterationCount++ % this.iterations.length] = place.line;
           output.logRow?.(finding, place);
         },
         failure: (finding, place, segment) => this.joiner.failure(finding, place, segment),

@@ -167,7 +167,7 @@ corpusSuite('verdicts from messages of the corpus', existsSync(MESSAGES), () => 
         const causes = verdicts.map((verdict) => verdict.cause);
         const others = causes.filter((other) => other !== 'not_oom');
         if (cause === 'not_oom') expect(others, id).toEqual([]);
-        // A text that only mentions an OOM is no failure of a run.
+        // A run does not fail by a text that only mentions an OOM.
         else if (cause === 'undecided')
           expect(
             causes.filter((other) => other !== cause),
