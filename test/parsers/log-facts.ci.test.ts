@@ -112,7 +112,9 @@ describe('logs of the corpus', () => {
       const peaks = memoryOf(rows).filter(({ metric }) => metric === 'max_reserved');
       expect(Math.max(...peaks.map(({ value }) => value))).toBe(expected.peak_memory_GiB);
       if (expected.peak_memory_pct !== undefined) {
-        const shares = steps.map(({ others }) => others?.find(({ name }) => name === 'memory_percent')?.value ?? 0);
+        const shares = rows.flatMap((row) =>
+          row.row === 'value' && row.name === 'iteration.memory_percent' ? (row.value ?? []) : [],
+        );
         expect(Math.max(...shares)).toBe(expected.peak_memory_pct);
       }
     }
