@@ -56,8 +56,8 @@ describe('a stored answer', () => {
     const questions = [['--json'], ['--json', '--capacity', '200GiB'], ...Object.values(shown), redact!];
     const answers = questions.map((question) => withCache().ask('diagnose', run, ...question));
     const { ask } = withCache();
-    // Each after all of them.
-    for (const asked of [questions, questions.slice(0, -1)])
+    // Each after others, the first ones after all of them.
+    for (const asked of [questions, questions.slice(0, 2)])
       for (const [i, question] of asked.entries())
         expect([question, ask('diagnose', run, ...question)]).toEqual([question, answers[i]]);
   });

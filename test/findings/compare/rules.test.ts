@@ -13,6 +13,7 @@ import { median } from '../../../src/model/median.js';
 import type { CompareCheck } from '../../../src/model/results/compare.js';
 import { openWithoutTables } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
+import { runs } from '../../support/level.js';
 
 let rules: Store;
 beforeAll(async () => {
@@ -170,10 +171,11 @@ describe('noise', () => {
     return { ...empty(), steps: await steadySteps(times) };
   }
 
+  const REPEATS = runs(20, 200);
   it('finds 5 % of step time with one golden run, and nothing where there is nothing', async () => {
     const count = async (scale: number, noise: Parameters<typeof realistic>[2], goldens = 1): Promise<number> => {
       const sides: Sides[] = [];
-      for (let i = 0; i < 200; i += 1) {
+      for (let i = 0; i < REPEATS; i += 1) {
         const golden: Measurement[] = [];
         for (let k = 0; k < goldens; k += 1) golden.push(await realistic(100 * i + k + 1, 1, noise));
         sides.push({ golden, current: [await realistic(100 * i + 99, scale, noise)] });
@@ -183,11 +185,11 @@ describe('noise', () => {
         .length;
     };
     const usual = { step: 0.01, run: 0.004 };
-    expect(await count(1.05, usual)).toBeGreaterThanOrEqual(180);
+    expect(await count(1.05, usual)).toBeGreaterThanOrEqual(0.9 * REPEATS);
     expect(await count(1, usual)).toBe(0);
     expect(await count(1, { step: 0.02, run: 0.004, alike: 0.6 })).toBe(0);
     expect(await count(1, { step: 0.01, run: 0.01 }, 6)).toBe(0);
-    expect(await count(1.1, { step: 0.01, run: 0.01 }, 6)).toBeGreaterThanOrEqual(180);
+    expect(await count(1.1, { step: 0.01, run: 0.01 }, 6)).toBeGreaterThanOrEqual(0.9 * REPEATS);
   });
 
   it('states the least change beyond noise: larger with one golden run than with six', async () => {
@@ -215,11 +217,11 @@ describe('noise', () => {
     const draw = (): number => 1000 + 2 * Array.from({ length: 12 }, uniform).reduce((a, b) => a + b, 0);
     const wrong = async (sigmas: number, time: number): Promise<number> => {
       const value = (): number => 1000 + sigmas * (draw() - 1000);
-      const runs = Array.from(
+      const sides = Array.from(
         { length: 400 },
         (_, i): Values => [Array.from({ length: 1 + (i % 5) }, value), [value()]],
       );
-      return (await judged('step_time', runs, { time })).filter(({ status }) => status === 'regression').length;
+      return (await judged('step_time', sides, { time })).filter(({ status }) => status === 'regression').length;
     };
     // As noisy as assumed, without any tolerance; and three times that, with the tolerance of step times.
     expect(await wrong(1, 0)).toBeLessThanOrEqual(4);

@@ -10,6 +10,7 @@ import type { GateResult } from '../../../src/model/results/gate.js';
 import type { VerifyFixResult } from '../../../src/model/results/verify.js';
 import type { Cause } from '../../../src/model/vocabulary.js';
 import { asker } from '../../support/ask.js';
+import { sampled } from '../../support/level.js';
 import { samplePath } from '../../support/stores.js';
 import { oomLines, type TrainingLog, writeTraining } from '../../support/training-log.js';
 
@@ -41,37 +42,42 @@ describe('a run that failed, compared with one that did not', () => {
   });
   const expandable = [EXPANDABLE.slice(2)];
 
-  it.each<[string, () => Pair]>([
-    ['lost expandable segments', () => sample('llama3-70b-fragmentation', { fragmentation: CONF })],
-    ['offloads to the host', () => sample('host-oom', { host_oom: 'optimizer_cpu_offload' })],
-    ['has larger buffers of NCCL', () => sample('nccl-outside', { external_pressure: 'NCCL_BUFFSIZE' })],
-    ['leaks', () => sample('leak', { leak: null })],
-    ['is another model', () => sample('capacity', { capacity: null })],
-    [
-      'lost them, by its log alone',
-      () => ({
-        good: log('expandable', LOG, expandable),
-        bad: log('default', { ...DIED, after: oomLines(0, 2, 60, 15) }, []),
-        first: { fragmentation: CONF },
-      }),
-    ],
-    [
-      'has larger buffers of NCCL, by its log alone',
-      () => ({
-        good: log('small-buffers', LOG, []),
-        bad: log('buffers', { ...DIED, after: oomLines(0, 2, 62, 0.2) }, ['export NCCL_BUFFSIZE=33554432']),
-        first: { external_pressure: 'NCCL_BUFFSIZE' },
-      }),
-    ],
-    [
-      'lost them, and is full all the same',
-      () => ({
-        good: log('before', LOG, expandable),
-        bad: log('full', { ...DIED, after: oomLines(0, 2, 76.5, 0.2), arguments: { ...LOG.arguments, lr: 1 } }, []),
-        first: { capacity: null },
-      }),
-    ],
-  ])('%s', (_, pair) => {
+  it.each(
+    sampled<[string, () => Pair]>(
+      [
+        ['lost expandable segments', () => sample('llama3-70b-fragmentation', { fragmentation: CONF })],
+        ['offloads to the host', () => sample('host-oom', { host_oom: 'optimizer_cpu_offload' })],
+        ['has larger buffers of NCCL', () => sample('nccl-outside', { external_pressure: 'NCCL_BUFFSIZE' })],
+        ['leaks', () => sample('leak', { leak: null })],
+        ['is another model', () => sample('capacity', { capacity: null })],
+        [
+          'lost them, by its log alone',
+          () => ({
+            good: log('expandable', LOG, expandable),
+            bad: log('default', { ...DIED, after: oomLines(0, 2, 60, 15) }, []),
+            first: { fragmentation: CONF },
+          }),
+        ],
+        [
+          'has larger buffers of NCCL, by its log alone',
+          () => ({
+            good: log('small-buffers', LOG, []),
+            bad: log('buffers', { ...DIED, after: oomLines(0, 2, 62, 0.2) }, ['export NCCL_BUFFSIZE=33554432']),
+            first: { external_pressure: 'NCCL_BUFFSIZE' },
+          }),
+        ],
+        [
+          'lost them, and is full all the same',
+          () => ({
+            good: log('before', LOG, expandable),
+            bad: log('full', { ...DIED, after: oomLines(0, 2, 76.5, 0.2), arguments: { ...LOG.arguments, lr: 1 } }, []),
+            first: { capacity: null },
+          }),
+        ],
+      ],
+      3,
+    ),
+  )('%s', (_, pair) => {
     const { good, bad, first: firstOf } = pair();
     const baseline = join(cwd, `${bad.split('/').at(-1)}.json`);
     ends(0, 'gate', good, '--baseline', baseline, '--update');
