@@ -64,7 +64,9 @@ function mayContain(pattern: RegExp, word: string): boolean {
   };
   const { alternatives } = new RegExpParser().parsePattern(pattern.source);
   const starts = new Set([0, ...Array.from({ length: Math.max(0, word.length - LEAST_OVERLAP) }, (_, at) => at + 1)]);
-  return alternatives.some((alternative) => [...step(alternative, starts)].some((state) => state >= LEAST_OVERLAP));
+  return alternatives.some((alternative) =>
+    [...step(alternative, starts)].some((state) => state >= Math.min(LEAST_OVERLAP, word.length)),
+  );
 }
 
 describe('formats that are data', () => {
@@ -103,7 +105,9 @@ describe('formats that are data', () => {
     compileBlock(entry, file, used);
     const parts = Object.values(file.parts ?? {});
     const groups = [entry.opens, ...parts, ...entry.lines.map(({ match }) => match)].flatMap(groupsOf);
-    expect([...used].filter((name) => !groups.includes(name))).toEqual([]);
+    const rows = [...entry.lines, { rows: entry.start }, { rows: entry.end }].flatMap(({ rows: some = [] }) => some);
+    const known = ['lines', ...groups, ...rows.flatMap(innerGroups)];
+    expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it.each(ENTRIES)('%s has anchors that its lines may contain', (_id, entry: FormatEntry, file) => {

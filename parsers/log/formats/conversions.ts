@@ -32,6 +32,8 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
       .toLowerCase(),
   lower: (text) => text.toLowerCase(),
   trim: (text) => text.trim(),
+  /** `1,234.50` → `1234.50`, as printed otherwise. */
+  plain: (text) => text.replaceAll(',', ''),
   /** `1,234` → 1234. */
   commas: plainNumber,
   /** The same, of what is a number at all. */
@@ -50,10 +52,17 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   /** `0.25s` → 250. */
   ms_behind_s: (text) =>
     /^\d{1,9}(?:\.\d{1,9})?s$/.test(text) ? millisecondsOf(Number(text.slice(0, -1))) : undefined,
+  /** So many a second: milliseconds of one, to four digits. */
+  ms_each: (text) => each(text, 1000),
+  /** The same in seconds. */
+  s_each: (text) => each(text, 1),
   /** All decimal numbers of the text. */
   sum: (text) => [...text.matchAll(/(?<!\w)\d{1,9}\.\d{1,6}/g)].reduce((sum, [part]) => sum + Number(part), 0),
-  /** `4*8` → 32. */
-  product: (text) => text.split('*').reduce((product, part) => product * Number(part), 1),
+  /** `4*8` → 32, `2*100-100+5` → 105. */
+  calculate: (text) =>
+    text
+      .split(/\+|(?=-)/)
+      .reduce((sum, term) => sum + term.split('*').reduce((product, part) => product * Number(part), 1), 0),
   /** No device draws that many watts: `torch.cuda.power_draw` gives milliwatts, which Megatron-LM labels W. */
   watts: (text) => (Number(text) > 5000 ? Number(text) / 1000 : Number(text)),
   abs: (text) => Math.abs(Number(text)),
@@ -91,6 +100,9 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   stat: statMetric,
   xid: (text) => kindOfXid(Number(text)),
 };
+
+const each = (text: string, scale: number): number | undefined =>
+  Number(text) > 0 ? Number((scale / Number(text)).toPrecision(4)) : undefined;
 
 export const decimal = (unit: string): number => DECIMAL[unit.slice(0, 1)] ?? Number.NaN;
 const binary = (unit: string): number => 1024 ** Math.max(0, BINARY.indexOf(unit.slice(0, 1).toUpperCase()));

@@ -2,7 +2,6 @@
  * Log formats as data: `src/knowledge/log-formats/*.yaml`. An entry has the facts of a {@link LogFormat} and the rows
  * that a match becomes. It is turned into functions once, when the list is loaded. See `parsers/log/FORMAT.md`.
  */
-import { configFinding } from '../../../src/knowledge/config-keys.js';
 import { envFinding } from '../../../src/knowledge/env-keys.js';
 import { loadData } from '../../../src/knowledge/load-data.js';
 import { pushAll } from '../../../src/model/lists.js';
@@ -11,10 +10,12 @@ import type {
   EnvOrigin,
   IterationFinding,
   LaunchStage,
+  LogFinding,
   Phase,
   ValueFinding,
 } from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
+import { settingFinding } from '../../../src/text/flatten-settings.js';
 import type {
   BlockFormat,
   BlockStep,
@@ -33,7 +34,8 @@ import { bytesOf, memoryFigure, millisecondsOf, PRINTED_UNITS, type Precision, p
 
 /**
  * Group names, of which the first that matched counts, a default behind `?`, a number that is added, and conversions:
- * `first,second?none|snake`, `step + 1`. In a text, expressions are in braces: `checkpoint.{what|lower}_bytes`.
+ * `first,second?none|snake`, `step + 1`. Of several with ` ?? ` between them, the first that has a value. In a text,
+ * expressions are in braces: `checkpoint.{what|lower}_bytes`.
  */
 type Expression = string;
 /** A text, `/pattern/flags`, or several texts. */
@@ -71,7 +73,8 @@ interface MemoryRow extends Columns, Conditions {
   readonly means?: Expression;
   readonly moment?: Expression;
   /** Half a unit of the last digit; default that of the digits printed. `most`: no more than this, for zeros may be
-   * dropped; `whole`: of figures without a decimal point; `significant`: of the last of so many digits. */
+   * dropped; `whole`: of figures without a decimal point; `significant`: of the last of so many digits, and with
+   * `printed` no less than that of the digits printed. */
   readonly precision?: Precision;
 }
 interface PhaseRow extends Columns, Conditions {
@@ -81,7 +84,7 @@ interface PhaseRow extends Columns, Conditions {
 }
 interface SettingRow extends Conditions {
   readonly setting: Expression;
-  /** As printed; without it the key is looked up in the dictionary. */
+  /** As printed; without it the key is looked up in the dictionary, or is a variable of a section of variables. */
   readonly raw?: Expression;
   readonly to: Expression;
   readonly origin?: ConfigOrigin;
@@ -108,7 +111,7 @@ interface FailureRow extends Conditions {
   readonly failure: Expression;
   readonly pid?: Expression;
 }
-interface IterationRow extends Conditions {
+interface IterationRow extends Omit<Columns, 'iteration'>, Conditions {
   readonly iteration: Expression;
   readonly target?: Expression;
   readonly columns?: Readonly<Record<string, Expression>>;
@@ -127,7 +130,7 @@ interface IterationRow extends Conditions {
     readonly skip?: string;
   };
 }
-/** Rows of each match inside a group. */
+/** Rows of each match inside a group; `position` counts the matches. */
 interface EachRow extends Conditions {
   readonly each: Expression;
   readonly match: string;
@@ -190,6 +193,10 @@ export interface BlockEntry
     Pick<EntryFacts, 'producer'> {
   readonly anchors: readonly string[];
   readonly lines: readonly BlockLine[];
+  /** Rows of the first line. */
+  readonly start?: readonly Row[];
+  /** Rows of the whole block. They see the groups of all lines, and `lines`: all that were taken, with line feeds. */
+  readonly end?: readonly Row[];
   readonly tables?: FormatEntry['tables'];
 }
 interface BlockLine extends Conditions {
@@ -287,15 +294,15 @@ export function compileBlock(
   file: Omit<FormatFile, 'formats'>,
   used = new Set<string>(),
 ): BlockFormat {
-  const { lines, opens, tables = {}, ...facts } = entry;
+  const { lines, start = [], end, opens, tables = {}, ...facts } = entry;
   const compiler = new RowCompiler(tables, used);
-  const readers = lines.map(({ match, then = 'taken', rows = [], ...conditions }) => ({
-    pattern: patternOf(match, file, ''),
-    names: groupNames(patternOf(match, file, '')),
-    holds: compiler.holds(conditions),
-    rows: compiler.rows(rows),
-    then,
-  }));
+  const readers = lines.map(({ match, then = 'taken', rows = [], ...conditions }) => {
+    const pattern = patternOf(match, file, '');
+    const [names, holds] = [groupNames(pattern), compiler.holds(conditions)];
+    return { pattern, names, holds, rows: compiler.rows(rows), then };
+  });
+  const startRows = compiler.rows(start);
+  const endRows = end === undefined ? null : compiler.rows(end);
   return {
     producer: file.producer!,
     ...facts,
@@ -303,6 +310,8 @@ export function compileBlock(
     opens: patternOf(opens, file, ''),
     begin(opening, emit) {
       const groups: Record<string, string | undefined> = { ...opening.groups };
+      const taken: string[] = [];
+      for (const row of startRows) row(groups, emit);
       return {
         line(text) {
           for (const { pattern, names, holds, rows, then } of readers) {
@@ -312,9 +321,14 @@ export function compileBlock(
             for (const name of names) groups[name] = match.groups![name];
             if (!holds(groups)) continue;
             for (const row of rows) row(groups, emit);
+            if (endRows !== null && then === 'taken') taken.push(text);
             return then;
           }
           return 'foreign';
+        },
+        end() {
+          groups['lines'] = taken.join('\n');
+          for (const row of endRows ?? []) row(groups, emit);
         },
       };
     },
@@ -408,20 +422,24 @@ class RowCompiler {
   }
 
   private each(row: EachRow): EmitRow {
-    const [of, pattern] = [this.expression(row.each), new RegExp(row.match, 'g')];
+    const [of, pattern] = [this.expression(row.each), new RegExp(row.match, 'gm')];
     const used = new Set<string>();
     const inside = new RowCompiler(this.tables, used);
     const rows = inside.rows(row.rows);
     this.blind(inside.byShape && isDigitBlind(pattern));
     pushAll(this.functions, inside.functions);
+    const isCounted = used.delete('position');
     for (const group of used) this.used.add(group);
     // Copying all groups would take longer than the match.
     const outerNames = [...used].filter((group) => !row.match.includes(`(?<${group}>`));
     return emitting([of], ([list], outer, emit) => {
       const text = String(list);
       pattern.lastIndex = 0;
+      let position = 0;
       for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
         const groups = match.groups ?? {};
+        position += 1;
+        if (isCounted) groups['position'] = String(position);
         for (const name of outerNames) groups[name] = outer[name]!;
         for (const inner of rows) inner(groups, emit);
         if (match[0] === '') pattern.lastIndex += 1;
@@ -490,8 +508,11 @@ class RowCompiler {
     return emitting(needed, ([name, converted, rawKey], _, emit) => {
       const key = String(name);
       const value = converted === null ? null : String(converted);
-      if (raw === undefined) emit(configFinding(key, value, origin));
-      else emit({ row: 'config', key, rawKey: String(rawKey), value, origin });
+      const finding: LogFinding | null =
+        raw === undefined
+          ? settingFinding(key.split('.'), value, origin)
+          : { row: 'config', key, rawKey: String(rawKey), value, origin };
+      if (finding !== null) emit(finding);
     });
   }
 
@@ -513,14 +534,15 @@ class RowCompiler {
   }
 
   private iteration(row: IterationRow): EmitRow {
-    const { list, others, columns = {} } = row;
-    const target = this.number(row.target);
-    const slots = Object.entries(columns).map(([slot, source]) => [slot, this.number(source)] as const);
-    const named = Object.entries(others ?? {}).map(([name, source]) => [name, this.expression(source)] as const);
+    const { iteration: source, target: last, list, others, columns = {}, ...writer } = row;
+    const [target, where] = [this.number(last), this.columns(writer)];
+    const slots = Object.entries(columns).map(([slot, figure]) => [slot, this.number(figure)] as const);
+    const named = Object.entries(others ?? {}).map(([name, text]) => [name, this.expression(text)] as const);
     const fields = list === undefined ? null : this.list(list);
-    return emitting([this.number(row.iteration)], ([iteration], groups, emit) => {
+    return emitting([this.number(source)], ([iteration], groups, emit) => {
       const otherValues: { name: string; value: number | null; text: string }[] = [];
       const known: Record<string, unknown> = {};
+      where(known, groups);
       for (const [slot, value] of slots) known[slot] = value(groups);
       for (const [name, value] of named) {
         const text = value(groups);
@@ -531,7 +553,7 @@ class RowCompiler {
           const { name = '', text = '', figure = text } = field!;
           const column = fields.columns.get(name);
           const inColumn = column?.value(field!);
-          const value = fields.as(figure) ?? null;
+          const value = fields.as(field!) ?? null;
           if (column !== undefined && typeof inColumn === 'number') known[column.slot] = inColumn;
           else if (fields.skip?.test(`${name} ${text}`) !== true)
             otherValues.push({ name, value: value === null ? pythonNumber(figure) : Number(value), text });
@@ -549,18 +571,17 @@ class RowCompiler {
   }
 
   private list({ of, match, as = 'python', columns, skip }: NonNullable<IterationRow['list']>) {
-    const [each, skipped] = [new RegExp(match, 'g'), skip === undefined ? undefined : new RegExp(skip)];
+    const [each, skipped] = [new RegExp(match, 'gm'), skip === undefined ? undefined : new RegExp(skip)];
     this.blind(
-      [each, skipped ?? each].every(isDigitBlind) &&
-        BY_SHAPE.has(as) &&
-        !Object.keys(columns).some((name) => HAS_DIGIT.test(name)),
+      [each, skipped ?? each].every(isDigitBlind) && !Object.keys(columns).some((name) => HAS_DIGIT.test(name)),
     );
     const read: Evaluate = ({ figure, text }) => figure ?? text;
+    const number = this.convert(read, as.split('|'));
     const slots = Object.entries(columns).map(([name, column]) => {
       const [slot = '', ...conversions] = column.split('|');
-      return [name, { slot, value: this.convert(read, conversions.length === 0 ? [as] : conversions) }] as const;
+      return [name, { slot, value: conversions.length === 0 ? number : this.convert(read, conversions) }] as const;
     });
-    return { of: this.expression(of), match: each, as: CONVERSIONS[as]!, columns: new Map(slots), skip: skipped };
+    return { of: this.expression(of), match: each, as: number, columns: new Map(slots), skip: skipped };
   }
 
   /** Sets the columns of a row whose groups matched. */
@@ -642,9 +663,20 @@ class RowCompiler {
   }
 
   private expression(source: string): Evaluate {
+    if (source.includes(' ?? ')) {
+      const several = source.split(' ?? ').map((one) => this.expression(one));
+      return (groups) => {
+        for (const one of several) {
+          const value = one(groups);
+          if (value !== undefined) return value;
+        }
+        return undefined;
+      };
+    }
     if (source.includes('{')) {
       const end = source.lastIndexOf('}') + 1;
-      return this.convert(this.text(source.slice(0, end)), source.slice(end).split('|').slice(1));
+      const [rest = '', ...conversions] = source.slice(end).split('|');
+      return this.convert(this.text(source.slice(0, end) + rest), conversions);
     }
     const [, before, offset] = /^(.+) \+ (\d+)$/.exec(source) ?? [];
     if (before !== undefined) {

@@ -20,6 +20,7 @@ const PRECISION = anyOf('number', {
   'most?': 'number',
   'whole?': 'number',
   'significant?': 'number',
+  'printed?': 'boolean',
   'share?': 'number',
 });
 /** `inside`: how deep rows of rows go. */
@@ -45,7 +46,7 @@ const rowShape = (inside: number): Shape => {
       : { each: { each: TEXT, match: TEXT, rows: deeper, ...CONDITIONS }, first: { first: deeper, ...CONDITIONS } }),
     iteration: {
       ...{ iteration: TEXT, 'target?': TEXT, 'columns?': { '*': TEXT }, 'others?': { '*': TEXT }, 'list?': LIST },
-      ...CONDITIONS,
+      ...{ 'rank?': TEXT, 'device?': TEXT, ...CONDITIONS },
     },
   });
 };
@@ -62,6 +63,8 @@ const SIZE = { mostForeign: 'integer', mostLines: 'integer' } as const;
 export const BLOCK_SHAPE = {
   ...{ anchors: [TEXT], opens: TEXT, 'tables?': TABLES },
   lines: [{ match: TEXT, 'rows?': [ROW], 'then?': oneOf('last', 'over', 'foreign'), ...CONDITIONS }],
+  'start?': [ROW],
+  'end?': [ROW],
 } as const satisfies Shape;
 /** Where code makes them. */
 const CODE = { ...FACTS, anchors: [anyOf(TEXT, [TEXT])], fields: { '*': TEXT }, 'tables?': { '*': { '*': TEXT } } };

@@ -5,11 +5,9 @@
 import { EXCEPTION_LINE } from '../failures/printed-exception.js';
 import { TORCHRUN_FOOTER } from '../failures/torchrun-footer.js';
 import { BRIDGE_MEMORY_LINES } from './bridge/memory.js';
-import { COMPOSER_CONSOLE } from './composer/console.js';
 import type { FormatCode, LogFormat } from './contract.js';
 import { dataFormats } from './data-format.js';
 import { DEEPSPEED_FLOPS_PROFILE } from './deepspeed/flops-profiler.js';
-import * as fsdp from './fsdp/memory-trace.js';
 import { LIGHTNING_PROGRESS_BAR } from './lightning/progress-bar.js';
 import { ITERATION_LINES } from './megatron/iteration.js';
 import { MEMORY_LINES } from './megatron/memory.js';
@@ -18,28 +16,23 @@ import { PARAMETER_LINES } from './megatron/parameters.js';
 import { TIMER_FORMATS } from './megatron/timers.js';
 import * as mllog from './mlperf/mllog.js';
 import { NEMO_ITERATION_LINES } from './nemo/iteration.js';
-import { OLMO_STEP } from './olmo/console.js';
-import { TQDM_BAR } from './progress/tqdm.js';
-import { bridgeSummary } from './settings/bridge-summary.js';
 import { deepspeedConfig } from './settings/deepspeed-config.js';
 import { megatronArguments } from './settings/megatron-arguments.js';
 import { configObject, modelConfig } from './settings/python-objects.js';
 import * as shell from './settings/shell-lines.js';
 import * as yaml from './settings/yaml-blocks.js';
 import { PRINTED_RATES } from './small/printed-rates.js';
-import { NVIDIA_SMI } from './system/devices.js';
-import { TORCH_MEMORY_SUMMARY } from './torch/memory-summary.js';
 import { TORCHTITAN_CONFIGURATION, TORCHTITAN_MESH } from './torchtitan/configuration.js';
 import { VERL_STEP } from './verl/step.js';
 
 const CODE: readonly FormatCode[] = [
   ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES].flat(),
   ...[OFFLOAD_FORMATS, NEMO_ITERATION_LINES, TIMER_FORMATS].flat(),
-  ...[TORCH_MEMORY_SUMMARY, DEEPSPEED_FLOPS_PROFILE, TORCHTITAN_MESH],
-  ...[TORCHTITAN_CONFIGURATION, ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
-  ...[COMPOSER_CONSOLE, OLMO_STEP, TQDM_BAR, ...Object.values(mllog)],
-  ...[NVIDIA_SMI, PRINTED_RATES, VERL_STEP],
-  ...[megatronArguments, bridgeSummary, ...Object.values(yaml), deepspeedConfig, configObject, modelConfig],
+  ...[DEEPSPEED_FLOPS_PROFILE, TORCHTITAN_MESH],
+  ...[TORCHTITAN_CONFIGURATION, LIGHTNING_PROGRESS_BAR],
+  ...[...Object.values(mllog)],
+  ...[PRINTED_RATES, VERL_STEP],
+  ...[megatronArguments, ...Object.values(yaml), deepspeedConfig, configObject, modelConfig],
   ...[...Object.values(shell), EXCEPTION_LINE, TORCHRUN_FOOTER],
 ];
 const of = (name: string): readonly LogFormat[] => dataFormats(name, CODE);

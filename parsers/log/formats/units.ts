@@ -53,17 +53,25 @@ export function memoryFigure(
 /** How exactly a format prints: in units of the number, or by the digits of the text. */
 export type Precision =
   | number
-  | { readonly most?: number; readonly whole?: number; readonly significant?: number; readonly share?: number };
+  | {
+      readonly most?: number;
+      readonly whole?: number;
+      readonly significant?: number;
+      readonly printed?: boolean;
+      readonly share?: number;
+    };
 
 export function precisionOf(precision: Precision | undefined): (text: string) => number | undefined {
   if (precision === undefined) return () => undefined;
   if (typeof precision === 'number') return () => precision;
-  const { most, whole, significant, share } = precision;
+  const { most, whole, significant, printed = false, share } = precision;
   return (text) => {
     if (share !== undefined) return Number(text) * share;
     if (whole !== undefined && !text.includes('.')) return whole;
-    if (significant !== undefined && Number(text) !== 0)
-      return 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(Number(text)))) + 1 - significant);
+    if (significant !== undefined && Number(text) !== 0) {
+      const rounded = 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(Number(text)))) + 1 - significant);
+      return printed ? Math.max(rounded, halfDigit(text)) : rounded;
+    }
     return most === undefined ? undefined : Math.min(halfDigit(text), most);
   };
 }
