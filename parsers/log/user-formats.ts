@@ -6,9 +6,9 @@ import { checkShape, type Shape } from '../../src/text/check-shape.js';
 import { readUserList, type Wrong } from '../../src/text/user-list.js';
 import { applyBlock, applyLine } from './formats/apply.js';
 import type { LogFormat } from './formats/contract.js';
-import { type BlockEntry, compileBlock, compileFormat, type FormatEntry } from './formats/data-format.js';
+import { compileBlock, compileFormat } from './formats/data-format.js';
 import { groupNames } from './formats/digit-blind.js';
-import { BLOCK_SHAPE, LINE_SHAPE } from './formats/format-shape.js';
+import { BLOCK_SHAPE, type BlockEntry, type FormatEntry, LINE_SHAPE } from './formats/format-shape.js';
 import { LOG_FORMATS } from './formats/index.js';
 import { type LogVocabulary, logVocabulary } from './read-log.js';
 

@@ -6,14 +6,46 @@
  * - `{ key: shape, 'key?': shape }`: a record; other keys are problems, unless `'*': shape` gives their shape
  * - a function that returns the problem of a value, or undefined (see {@link oneOf}, {@link anyOf})
  */
-export type Shape =
-  | string
-  | RegExp
-  | readonly Shape[]
-  | { readonly [key: string]: Shape }
-  | ((value: unknown) => string | undefined);
+export type Shape = string | RegExp | readonly Shape[] | { readonly [key: string]: Shape } | Check<unknown>;
 
-const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+/** A function as a shape; `admits` exists for types alone. */
+export type Check<Value> = ((value: unknown) => string | undefined) & { readonly admits?: Value };
+
+interface Types {
+  readonly string: string;
+  readonly number: number;
+  readonly integer: number;
+  readonly boolean: boolean;
+  readonly null: null;
+  readonly any: unknown;
+}
+type Named<Name> = Name extends `${infer First}|${infer Rest}`
+  ? Named<First> | Named<Rest>
+  : Name extends keyof Types
+    ? Types[Name]
+    : never;
+type Field<Key> = Key extends '*' | `${string}?` ? never : Key;
+type OptionalField<Key> = Key extends `${infer Name}?` ? Name : never;
+
+/** The values that have a shape. */
+export type ValueOf<Of> =
+  Of extends Check<infer Value>
+    ? Value
+    : Of extends RegExp
+      ? string
+      : Of extends string
+        ? Named<Of>
+        : Of extends readonly [infer First, infer Second]
+          ? readonly [ValueOf<First>, ValueOf<Second>]
+          : Of extends readonly (infer Item)[]
+            ? readonly ValueOf<Item>[]
+            : Of extends { readonly '*': infer Each }
+              ? Readonly<Record<string, ValueOf<Each>>>
+              : { readonly [Key in keyof Of as Field<Key>]: ValueOf<Of[Key]> } & {
+                  readonly [Key in keyof Of as OptionalField<Key>]?: ValueOf<Of[Key]>;
+                };
+
+const TYPES: Readonly<Record<keyof Types, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   integer: (value) => Number.isInteger(value),
@@ -25,9 +57,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 60);
 
 function typeNamed(name: string): (value: unknown) => boolean {
-  const type = TYPES[name];
-  if (type === undefined) throw new TypeError(`unknown type ${name} in a shape`);
-  return type;
+  if (!Object.hasOwn(TYPES, name)) throw new TypeError(`unknown type ${name} in a shape`);
+  return TYPES[name as keyof Types];
 }
 
 function checkRecord(value: object, shape: { readonly [key: string]: Shape }, path: string): string[] {
@@ -68,22 +99,24 @@ export function checkShape(value: unknown, shape: Shape, path = '$'): string[] {
 
 /** One of these values. */
 export const oneOf =
-  (...values: readonly unknown[]) =>
-  (value: unknown): string | undefined =>
-    values.includes(value) ? undefined : `expected one of ${values.map(shown).join(', ')}, got ${shown(value)}`;
+  <const Value>(...values: readonly Value[]): Check<Value> =>
+  (value) =>
+    values.includes(value as Value)
+      ? undefined
+      : `expected one of ${values.map(shown).join(', ')}, got ${shown(value)}`;
 
 /** A value of one of these shapes. Reports the problems with the last one. */
 export const anyOf =
-  (...shapes: readonly Shape[]) =>
-  (value: unknown): string | undefined => {
+  <const Shapes extends readonly Shape[]>(...shapes: Shapes): Check<ValueOf<Shapes[number]>> =>
+  (value) => {
     const problems = shapes.map((shape) => checkShape(value, shape, ''));
     return problems.some((list) => list.length === 0) ? undefined : problems.at(-1)!.join('; ');
   };
 
 /** A record whose shape follows from the first of these keys that it has. */
 export const byKey =
-  (shapes: Readonly<Record<string, Shape>>) =>
-  (value: unknown): string | undefined => {
+  <Shapes extends Readonly<Record<string, Shape>>>(shapes: Shapes): Check<ValueOf<Shapes[keyof Shapes]>> =>
+  (value) => {
     const key =
       typeof value !== 'object' || value === null
         ? undefined

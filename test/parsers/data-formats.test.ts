@@ -1,15 +1,14 @@
 /** What TypeScript checks of a format in code, of `src/knowledge/log-formats/`. `log-formats.test.ts` reads samples. */
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { describe, expect, it } from 'vitest';
+import { compileBlock, compileFormat } from '../../parsers/log/formats/data-format.js';
 import {
   type BlockEntry,
-  compileBlock,
-  compileFormat,
+  FILE_SHAPE,
   type FormatEntry,
   type FormatFile,
   type Row,
-} from '../../parsers/log/formats/data-format.js';
-import { FILE_SHAPE } from '../../parsers/log/formats/format-shape.js';
+} from '../../parsers/log/formats/format-shape.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { dataNames, loadData } from '../../src/knowledge/load-data.js';
 import { checkShape } from '../../src/text/check-shape.js';

@@ -5,15 +5,7 @@
 import { envFinding } from '../../../src/knowledge/env-keys.js';
 import { loadData } from '../../../src/knowledge/load-data.js';
 import { pushAll } from '../../../src/model/lists.js';
-import type {
-  ConfigOrigin,
-  EnvOrigin,
-  IterationFinding,
-  LaunchStage,
-  LogFinding,
-  Phase,
-  ValueFinding,
-} from '../../../src/model/log-rows.js';
+import type { IterationFinding, LogFinding, ValueFinding } from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
 import { settingFinding } from '../../../src/text/flatten-settings.js';
 import type {
@@ -29,198 +21,27 @@ import type {
 import { CONVERSIONS, type Converted, lookUp, SIZES } from './conversions.js';
 import { groupNames, isDigitBlind } from './digit-blind.js';
 import { pythonNumber } from './field-list.js';
+import type {
+  BlockEntry,
+  CodeEntry,
+  Columns,
+  Conditions,
+  FormatEntry,
+  FormatFile,
+  Row,
+  RowOf,
+  Shared,
+} from './format-shape.js';
 import { emitLayout } from './layout-findings.js';
-import { bytesOf, memoryFigure, millisecondsOf, PRINTED_UNITS, type Precision, precisionOf } from './units.js';
-
-/**
- * Group names, of which the first that matched counts, a default behind `?`, a number that is added, and conversions:
- * `first,second?none|snake`, `step + 1`. Of several with ` ?? ` between them, the first that has a value. In a text,
- * expressions are in braces: `checkpoint.{what|lower}_bytes`.
- */
-type Expression = string;
-/** A text, `/pattern/flags`, or several texts. */
-type Condition = string | number | readonly (string | number)[];
-
-/** When a row is emitted: the groups that it names must have matched, and what `when` names. */
-interface Conditions {
-  readonly when?: string | readonly string[] | Readonly<Record<string, Condition>>;
-  readonly unless?: string | readonly string[] | Readonly<Record<string, Condition>>;
-}
-/** Left out where its group did not match. */
-interface Columns {
-  /** May be counted from 0: `step + 1`. */
-  readonly iteration?: Expression;
-  readonly rank?: Expression;
-  readonly device?: Expression;
-}
-interface ValueRow extends Columns, Conditions {
-  readonly value: Expression;
-  /** Nothing for a row of words. */
-  readonly of?: Expression;
-  readonly unit?: Expression | null;
-  readonly text?: Expression;
-  /** A size, as {@link MemoryRow.means}; the unit is bytes then. */
-  readonly means?: Expression;
-  /** A factor; the product is rounded. */
-  readonly times?: number | Expression;
-}
-interface MemoryRow extends Columns, Conditions {
-  readonly memory: Expression;
-  readonly of: Expression;
-  /** As printed; `count` of what is none of bytes. */
-  readonly unit: Expression;
-  /** What the producer means by it, one of {@link SIZES} or a factor; default its own name. */
-  readonly means?: Expression;
-  readonly moment?: Expression;
-  /** Half a unit of the last digit; default that of the digits printed. `most`: no more than this, for zeros may be
-   * dropped; `whole`: of figures without a decimal point; `significant`: of the last of so many digits, and with
-   * `printed` no less than that of the digits printed. */
-  readonly precision?: Precision;
-}
-interface PhaseRow extends Columns, Conditions {
-  readonly phase: Phase;
-  readonly label: Expression;
-  readonly time?: Expression;
-}
-interface SettingRow extends Conditions {
-  readonly setting: Expression;
-  /** As printed; without it the key is looked up in the dictionary, or is a variable of a section of variables. */
-  readonly raw?: Expression;
-  readonly to: Expression;
-  readonly origin?: ConfigOrigin;
-}
-/** Left out where the variable is not kept. */
-interface EnvRow extends Conditions {
-  readonly env: Expression;
-  readonly to: Expression;
-  readonly origin: EnvOrigin;
-}
-/** A size of the parallel layout: figure and setting. */
-interface LayoutRow extends Conditions {
-  readonly layout: Expression;
-  readonly raw: Expression;
-  readonly of: Expression;
-}
-interface LaunchRow extends Conditions {
-  readonly launch: Expression;
-  readonly stage?: LaunchStage | 'loop';
-  readonly writer?: Expression;
-}
-/** Groups `text`, `rank`, `local`, `host`, `pid` and `exitcode` are its columns. */
-interface FailureRow extends Conditions {
-  readonly failure: Expression;
-  readonly pid?: Expression;
-}
-interface IterationRow extends Omit<Columns, 'iteration'>, Conditions {
-  readonly iteration: Expression;
-  readonly target?: Expression;
-  readonly columns?: Readonly<Record<string, Expression>>;
-  /** Figures without a column, by name. */
-  readonly others?: Readonly<Record<string, Expression>>;
-  /**
-   * The items of a list: groups `name`, `text`, and `figure` where the number is but a part of the text, read by the
-   * conversion `as`, default `python`, or those behind the column. Those without a column are `others`, unless `name
-   * text` matches `skip`.
-   */
-  readonly list?: {
-    readonly of: Expression;
-    readonly match: string;
-    readonly as?: string;
-    readonly columns: Readonly<Record<string, string>>;
-    readonly skip?: string;
-  };
-}
-/** Rows of each match inside a group; `position` counts the matches. */
-interface EachRow extends Conditions {
-  readonly each: Expression;
-  readonly match: string;
-  readonly rows: readonly Row[];
-}
-/** The first of them whose conditions hold. */
-interface FirstRow extends Conditions {
-  readonly first: readonly Row[];
-}
-export type Row =
-  | ValueRow
-  | MemoryRow
-  | PhaseRow
-  | SettingRow
-  | EnvRow
-  | LayoutRow
-  | LaunchRow
-  | FailureRow
-  | IterationRow
-  | EachRow
-  | FirstRow;
-
-interface EntryFacts {
-  readonly id: string;
-  readonly title: string;
-  readonly producer?: string;
-  readonly versions: string;
-  readonly source: string;
-}
-export interface FormatEntry extends EntryFacts {
-  readonly anchors: readonly string[];
-  /** Several are alternatives. `%{NAME}` is one of the file's `parts`. */
-  readonly pattern: string | readonly string[];
-  readonly flags?: 'i';
-  /** Default: those of the file. */
-  readonly fields?: Readonly<Record<string, string>>;
-  /** Groups whose text is in no row; default: those of the file. */
-  readonly unused?: readonly string[];
-  /** Text for text, used like a conversion; `'*': '*'` keeps what is not listed. */
-  readonly tables?: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
-  /** Pattern and replacement, by group. */
-  readonly replace?: Readonly<Record<string, readonly (readonly [pattern: string, by: string])[]>>;
-  readonly rows: readonly Row[];
-}
-/** The facts of a format whose rows are made by code (`index.ts`): a line's, or a block's. */
-export interface CodeEntry extends EntryFacts {
-  /** Lists in it are shared by formats, and `%{CODE}` is replaced by the anchors that its code computes. */
-  readonly anchors: readonly (string | readonly string[])[];
-  readonly pattern?: string;
-  readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Of a block, as is what follows. */
-  readonly opens?: string;
-  readonly mostForeign?: number;
-  readonly mostLines?: number;
-  readonly fields: LogFormat['fields'];
-}
-/** A block, each line of which is read by itself: the first of `lines` that matches makes its rows. */
-export interface BlockEntry
-  extends Required<Omit<CodeEntry, 'pattern' | 'producer' | 'anchors' | 'tables'>>,
-    Pick<EntryFacts, 'producer'> {
-  readonly anchors: readonly string[];
-  readonly lines: readonly BlockLine[];
-  /** Rows of the first line. */
-  readonly start?: readonly Row[];
-  /** Rows of the whole block. They see the groups of all lines, and `lines`: all that were taken, with line feeds. */
-  readonly end?: readonly Row[];
-  readonly tables?: FormatEntry['tables'];
-}
-interface BlockLine extends Conditions {
-  /** Its rows and conditions see the groups of the first line and of all lines before too. */
-  readonly match: string;
-  readonly rows?: readonly Row[];
-  /** Default: `taken`. */
-  readonly then?: BlockStep;
-}
-export interface FormatFile {
-  readonly producer?: string;
-  readonly fields?: Readonly<Record<string, string>>;
-  readonly parts?: Readonly<Record<string, string>>;
-  readonly unused?: readonly string[];
-  readonly formats: readonly (FormatEntry | BlockEntry | CodeEntry)[];
-}
+import { bytesOf, memoryFigure, millisecondsOf, PRINTED_UNITS, precisionOf } from './units.js';
 
 /** The formats of a file in its order. */
 export function dataFormats(name: string, code: readonly FormatCode[]): readonly LogFormat[] {
   const byId = new Map(code.map((format) => [format.id, format]));
   const file = loadData(`log-formats/${name}`) as FormatFile;
   return file.formats.map((entry) => {
-    if ('rows' in entry) return compileFormat(entry, file);
     if ('lines' in entry) return compileBlock(entry, file);
+    if ('rows' in entry) return compileFormat(entry, file);
     return withCode(entry, byId.get(entry.id)!, file);
   });
 }
@@ -249,11 +70,7 @@ function withCode(
 }
 
 /** @param used gets the groups that rows use */
-export function compileFormat(
-  entry: FormatEntry,
-  file: Omit<FormatFile, 'formats'>,
-  used = new Set<string>(),
-): LineFormat {
+export function compileFormat(entry: FormatEntry, file: Shared, used = new Set<string>()): LineFormat {
   const { id, title, versions, source, anchors, tables = {}, replace } = entry;
   const pattern = patternOf([entry.pattern].flat().join('|'), file, `g${entry.flags ?? ''}`);
   const compiler = new RowCompiler(tables, used);
@@ -289,14 +106,10 @@ export function compileFormat(
   };
 }
 
-export function compileBlock(
-  entry: BlockEntry,
-  file: Omit<FormatFile, 'formats'>,
-  used = new Set<string>(),
-): BlockFormat {
+export function compileBlock(entry: BlockEntry, file: Shared, used = new Set<string>()): BlockFormat {
   const { lines, start = [], end, opens, tables = {}, ...facts } = entry;
   const compiler = new RowCompiler(tables, used);
-  const readers = lines.map(({ match, then = 'taken', rows = [], ...conditions }) => {
+  const readers = lines.map(({ match, then = 'taken' as BlockStep, rows = [], ...conditions }) => {
     const pattern = patternOf(match, file, '');
     const [names, holds] = [groupNames(pattern), compiler.holds(conditions)];
     return { pattern, names, holds, rows: compiler.rows(rows), then };
@@ -336,7 +149,7 @@ export function compileBlock(
 }
 
 /** Parts may have parts. */
-function patternOf(text: string, { parts }: Pick<FormatFile, 'parts'>, flags: string): RegExp {
+function patternOf(text: string, { parts }: Shared, flags: string): RegExp {
   const filled = (piece: string): string => piece.replaceAll(/%\{(\w+)\}/g, (_, part: string) => filled(parts![part]!));
   return new RegExp(filled(text), flags);
 }
@@ -421,7 +234,7 @@ class RowCompiler {
     return this.iteration(row);
   }
 
-  private each(row: EachRow): EmitRow {
+  private each(row: RowOf['each']): EmitRow {
     const [of, pattern] = [this.expression(row.each), new RegExp(row.match, 'gm')];
     const used = new Set<string>();
     const inside = new RowCompiler(this.tables, used);
@@ -447,12 +260,12 @@ class RowCompiler {
     });
   }
 
-  private value(row: ValueRow): EmitRow {
+  private value(row: RowOf['value']): EmitRow {
     const where = this.columns(row);
     const text = this.text(row.text);
     const needed = [this.text(row.value), ...(row.of === undefined ? [] : [this.expression(row.of)])];
     const factor = this.factor(row.means ?? row.times);
-    const unit = this.text(row.means === undefined ? (row.unit ?? undefined) : 'bytes');
+    const unit = this.text(row.means === undefined ? row.unit : 'bytes');
     return emitting(needed, ([name, printed], groups, emit) => {
       if (printed === null) return;
       const value = printed === undefined ? null : Number(printed);
@@ -468,7 +281,7 @@ class RowCompiler {
     });
   }
 
-  private memory(row: MemoryRow): EmitRow {
+  private memory(row: RowOf['memory']): EmitRow {
     const where = this.columns(row);
     const [moment, unit, factor] = [this.text(row.moment), this.text(row.unit), this.factor(row.means ?? row.unit)];
     const precision = precisionOf(row.precision);
@@ -492,7 +305,7 @@ class RowCompiler {
     });
   }
 
-  private phase(row: PhaseRow): EmitRow {
+  private phase(row: RowOf['phase']): EmitRow {
     const where = this.columns(row);
     const time = this.text(row.time);
     return emitting([this.text(row.label)], ([label], groups, emit) => {
@@ -503,7 +316,7 @@ class RowCompiler {
     });
   }
 
-  private setting({ setting, raw, to, origin = 'log banner' }: SettingRow): EmitRow {
+  private setting({ setting, raw, to, origin = 'log banner' }: RowOf['setting']): EmitRow {
     const needed = [this.text(setting), this.text(to), this.text(raw ?? '')];
     return emitting(needed, ([name, converted, rawKey], _, emit) => {
       const key = String(name);
@@ -516,7 +329,7 @@ class RowCompiler {
     });
   }
 
-  private failure(row: FailureRow): EmitRow {
+  private failure(row: RowOf['failure']): EmitRow {
     const [text, host] = [this.optional('text'), this.optional('host')];
     const columns = Object.entries(FAILURE_COLUMNS).map(
       ([column, group]) => [column, this.number(group === 'pid' ? (row.pid ?? group) : group)] as const,
@@ -533,7 +346,7 @@ class RowCompiler {
     });
   }
 
-  private iteration(row: IterationRow): EmitRow {
+  private iteration(row: RowOf['iteration']): EmitRow {
     const { iteration: source, target: last, list, others, columns = {}, ...writer } = row;
     const [target, where] = [this.number(last), this.columns(writer)];
     const slots = Object.entries(columns).map(([slot, figure]) => [slot, this.number(figure)] as const);
@@ -570,7 +383,7 @@ class RowCompiler {
     });
   }
 
-  private list({ of, match, as = 'python', columns, skip }: NonNullable<IterationRow['list']>) {
+  private list({ of, match, as = 'python', columns, skip }: NonNullable<RowOf['iteration']['list']>) {
     const [each, skipped] = [new RegExp(match, 'gm'), skip === undefined ? undefined : new RegExp(skip)];
     this.blind(
       [each, skipped ?? each].every(isDigitBlind) && !Object.keys(columns).some((name) => HAS_DIGIT.test(name)),
@@ -664,10 +477,10 @@ class RowCompiler {
 
   private expression(source: string): Evaluate {
     if (source.includes(' ?? ')) {
-      const several = source.split(' ?? ').map((one) => this.expression(one));
+      const choices = source.split(' ?? ').map((choice) => this.expression(choice));
       return (groups) => {
-        for (const one of several) {
-          const value = one(groups);
+        for (const choice of choices) {
+          const value = choice(groups);
           if (value !== undefined) return value;
         }
         return undefined;

@@ -1,6 +1,7 @@
 /** Figures as producers print them. */
 import type { MemoryFinding } from '../../../src/model/log-rows.js';
 import type { NumberFunction } from './contract.js';
+import type { Precision } from './format-shape.js';
 
 export const MIB = 1024 ** 2;
 export const GIB = 1024 ** 3;
@@ -51,16 +52,6 @@ export function memoryFigure(
 }
 
 /** How exactly a format prints: in units of the number, or by the digits of the text. */
-export type Precision =
-  | number
-  | {
-      readonly most?: number;
-      readonly whole?: number;
-      readonly significant?: number;
-      readonly printed?: boolean;
-      readonly share?: number;
-    };
-
 export function precisionOf(precision: Precision | undefined): (text: string) => number | undefined {
   if (precision === undefined) return () => undefined;
   if (typeof precision === 'number') return () => precision;
