@@ -3,7 +3,6 @@ import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge
 import { kindOfXid } from '../../../src/model/program-xids.js';
 import { pythonNumber } from './field-list.js';
 import { plainNumber } from './system/findings.js';
-import { statMetric } from './torch/stat-metric.js';
 import { GB, GIB, MIB, millisecondsOf } from './units.js';
 
 /** Bytes of a unit, by what its producer means: a `GB` that is 1024-based is `unit: GB, means: GiB`. */
@@ -97,7 +96,6 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   /** Key and value of a setting as the dictionary has them. */
   canonical: canonicalConfigKey,
   config: normaliseConfigValue,
-  stat: statMetric,
   xid: (text) => kindOfXid(Number(text)),
 };
 

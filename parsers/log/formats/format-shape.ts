@@ -19,6 +19,8 @@ const TEXT = 'string' as const;
  * expressions are in braces: `checkpoint.{what|lower}_bytes`.
  */
 const EXPRESSION = TEXT;
+const IN_BRACES: Check<string> = (value) =>
+  typeof value === 'string' && value.includes('{') ? undefined : 'expected a text with an expression in braces';
 /** A text, `/pattern/flags`, or several texts. */
 const CONDITION = anyOf(TEXT, [TEXT], { '*': anyOf('string|number', ['string|number']) });
 /** When a row is emitted: the groups that it names must have matched, and what `when` names. */
@@ -69,10 +71,7 @@ const ROWS = {
   layout: { layout: EXPRESSION, raw: EXPRESSION, of: EXPRESSION, ...CONDITIONS },
   launch: { launch: EXPRESSION, 'stage?': oneOf(...LAUNCH_STAGES, 'loop'), 'writer?': EXPRESSION, ...CONDITIONS },
   /** Groups `text`, `rank`, `local`, `host`, `pid` and `exitcode` are its columns. */
-  failure: {
-    ...{ failure: anyOf(oneOf(...INCIDENT_KINDS), /[^{]*\{[\s\S]*/), 'pid?': EXPRESSION },
-    ...CONDITIONS,
-  },
+  failure: { failure: anyOf(oneOf(...INCIDENT_KINDS), IN_BRACES), 'pid?': EXPRESSION, ...CONDITIONS },
   iteration: {
     ...{ iteration: EXPRESSION, 'target?': EXPRESSION, 'columns?': { '*': EXPRESSION }, ...WRITER, ...CONDITIONS },
     /** Figures without a column, by name. */
