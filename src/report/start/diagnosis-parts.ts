@@ -52,7 +52,7 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
   const outcome = outcomeOf(verdict, result);
-  const launchesWithOom = outcome.startsWith('OOM') ? null : launchesTitle(result);
+  const launchesWithOom = /^(?:HOST )?OOM/.test(outcome) ? null : launchesTitle(result);
   return [
     ...(launchesWithOom === null ? [outcome] : [launchesWithOom, judgedText(result)]),
     `run ${runName(result)}`,
@@ -63,7 +63,7 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
   ].join(' · ');
 }
 
-/** `OOM` only where a failure is one. */
+/** `OOM` only where a failure is one: `HOST OOM` of host memory. */
 function outcomeOf(verdict: Verdict, result: DiagnoseResult): string {
   const { cause, evidence } = verdict;
   const { first_failure: first } = result;
@@ -72,7 +72,7 @@ function outcomeOf(verdict: Verdict, result: DiagnoseResult): string {
   if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
   if (isRunAnswer(verdict, result) && result.run_state?.state === 'finished') return 'FINISHED';
   if (cause === 'not_oom') return 'NO OOM';
-  if (cause !== 'undecided') return 'OOM';
+  if (cause !== 'undecided') return cause === 'host_oom' ? 'HOST OOM' : 'OOM';
   if (first?.kind === 'killed') return 'KILLED';
   if (evidence.length === 0 || evidence.some(({ kind }) => kind === 'last_iteration')) return 'NO FAILURE FOUND';
   const isOom = first === null ? !evidence.some(({ kind }) => kind === 'failure_line') : isOomKind(first.kind);
