@@ -1,3 +1,5 @@
+import { FOOTER_ID } from './failures/torchrun-footer.js';
+
 /** Which lines report one event: a watchdog repeats it in six lines, a launcher kills its processes one by one. */
 export interface FailureEvent {
   readonly name: string;
@@ -12,6 +14,7 @@ export interface FailureEvent {
 
 const COLLECTIVE: FailureEvent = { name: 'collective_timeout', reach: 8192 };
 const CASCADE: FailureEvent = { name: 'termination', reach: 512, shared: true };
+const MPI_BOX: FailureEvent = { name: 'mpi_box', reach: 2, shared: true };
 const CRASH: FailureEvent = { name: 'crash', reach: 64 };
 export const NCCL_EVENT: FailureEvent = { name: 'nccl', reach: 4096 };
 
@@ -23,6 +26,9 @@ const EVENTS: Readonly<Record<string, FailureEvent>> = {
   'net.connection_lost': { name: 'connection', reach: 1024 },
   'launcher.sigterm': CASCADE,
   'slurm.step_end': CASCADE,
+  // The box of Intel MPI has the rank on one line and the signal on the next.
+  'mpi.rank_ended': MPI_BOX,
+  'process.exit_killed': MPI_BOX,
   'process.crash': CRASH,
   'hydra.error': { name: 'configuration', reach: 12 },
 };
@@ -33,6 +39,8 @@ export const REACH_WITHOUT_WRITER = 8;
 export const REACH_OF_ANOTHER_PREFIX = 96;
 
 export function eventOf(grammar: string, kind: string): FailureEvent | null {
+  // Entries of a footer are rows of their own.
+  if (grammar === FOOTER_ID) return null;
   const event = EVENTS[grammar] ?? (kind.startsWith('nccl_') ? NCCL_EVENT : null);
   // A watchdog that ends with another error reports that error.
   return event === COLLECTIVE && kind !== 'timeout' ? null : event;

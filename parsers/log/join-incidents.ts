@@ -5,6 +5,7 @@ import type { IncidentKind } from '../../src/model/vocabulary.js';
 import type { Segment } from './assembly.js';
 import { classifyException } from './classify-exception.js';
 import { eventOf, type FailureEvent, REACH_OF_ANOTHER_PREFIX, REACH_WITHOUT_WRITER } from './failure-events.js';
+import { FOOTER_ID } from './failures/torchrun-footer.js';
 import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import type { Traceback } from './tracebacks.js';
@@ -34,6 +35,8 @@ interface Item {
   readonly event: FailureEvent | null;
   /** Priority of its line among the reports of one failure; see {@link weightOf}. */
   weight: number;
+  /** A launcher's footer quotes its traceback: the footer has its process, the prefix that of the launcher. */
+  isQuoted: boolean;
   /** Reported by another row. */
   absorbed: boolean;
 }
@@ -149,6 +152,7 @@ export class IncidentJoiner {
       key,
       event: eventOf(row.grammar, row.kind),
       weight: weightOf(row.kind, row.grammar === EXCEPTION_LINE_ID ? 'exception' : from),
+      isQuoted: false,
       absorbed: false,
     });
     this.chars += row.text.length + 500;
@@ -324,11 +328,13 @@ function joinTracebacks(
     }
     const candidates = [...members.keys()].filter(({ absorbed, row }) => !absorbed && rankFits(row, chain[0]!));
     const tracebackItem = ownItem(chain, attemptAt);
+    const entry = chain.some(({ quoted }) => quoted) ? footerBehind(index, chain.at(-1)!) : undefined;
     const best = candidates.reduce<Item | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
     if (best === null || (tracebackItem !== null && tracebackItem.weight > best.weight)) {
       for (const item of candidates) if (tracebackItem !== null && withoutFigures(item.row)) item.absorbed = true;
       if (tracebackItem !== null) {
         for (const item of candidates) fill(tracebackItem.row, item.row);
+        if (entry !== undefined) ofProcess(tracebackItem, entry.row);
         all.push(tracebackItem);
       }
       continue;
@@ -342,6 +348,7 @@ function joinTracebacks(
     }
     Object.assign(best.row, framesOf(traceback));
     fill(best.row, rowOf(traceback, best.row.kind, attemptAt));
+    if (entry !== undefined) ofProcess(best, entry.row);
   }
   return all;
 }
@@ -358,6 +365,15 @@ const rankFits = (row: IncidentRow, { prefix }: Traceback): boolean =>
 
 const sameWriter = (item: Item, { prefix }: Traceback): boolean =>
   item.row.rank === prefix.rank && item.row.localRank === prefix.localRank && item.row.pid === prefix.pid;
+
+/** The entry that quotes a traceback; it ends on the line behind. */
+const footerBehind = (index: LineIndex, { lastLine }: Traceback): Item | undefined =>
+  index.within(lastLine, lastLine + BEHIND_CUT_LINES).find(({ row }) => row.grammar === FOOTER_ID);
+
+function ofProcess(item: Item, { rank, rankOrigin, localRank, host, pid, exitCode }: IncidentRow): void {
+  item.isQuoted = true;
+  Object.assign(item.row, { rank, rankOrigin, localRank, host, pid, exitCode });
+}
 
 /** Tracebacks that follow from each other, first one first. */
 function chainsOf(tracebacks: readonly Traceback[]): Traceback[][] {
@@ -393,6 +409,7 @@ function ownItem(chain: readonly Traceback[], attemptAt: (line: number) => numbe
     key: best.traceback.prefix.key,
     event: eventOf(row.grammar, row.kind) ?? eventOfKind(row),
     weight: best.weight,
+    isQuoted: false,
     absorbed: false,
   };
 }
@@ -494,9 +511,9 @@ function joinCopies(items: readonly Item[], wentOn: (from: number, to: number) =
   for (const item of items.filter(({ absorbed, event }) => !absorbed && event === null).sort(byPlace)) {
     const { row } = item;
     const list = recent.get(row.kind) ?? [];
-    const near = list.filter((other) => row.line - other.row.lastLine <= REACH_OF_ANOTHER_PREFIX);
-    // What is printed again after further steps has failed again.
-    const copy = near.find((other) => isCopy(other.row, row) && !wentOn(other.row.lastLine, row.line));
+    const near = list.filter((other) => item.isQuoted || row.line - other.row.lastLine <= REACH_OF_ANOTHER_PREFIX);
+    // What is printed again after further steps has failed again; a launcher quotes what a worker printed.
+    const copy = near.find((other) => isCopy(other, item) && (item.isQuoted || !wentOn(other.row.lastLine, row.line)));
     if (copy === undefined) {
       recent.set(row.kind, [...near.slice(1 - MOST_COPIES), item]);
       continue;
@@ -509,14 +526,17 @@ function joinCopies(items: readonly Item[], wentOn: (from: number, to: number) =
   }
 }
 
-function isCopy(a: IncidentRow, b: IncidentRow): boolean {
+function isCopy({ row: a }: Item, { row: b, isQuoted }: Item): boolean {
   if (a.attempt !== b.attempt || !compatible(a, b) || (a.device !== b.device && a.device !== null && b.device !== null))
     return false;
   // Of one stream in the same words, or on one line, they are two failures; so are two tracebacks, unless one has
   // a rank.
   const hasOneRank = (a.rank === null) !== (b.rank === null);
   const tracebacks = [a, b].filter(({ tracebackLine }) => tracebackLine !== null).length;
-  if (b.line <= a.lastLine || (!hasOneRank && (tracebacks === 2 || (tracebacks === 0 && a.text === b.text))))
+  if (
+    b.line <= a.lastLine ||
+    (!hasOneRank && !isQuoted && (tracebacks === 2 || (tracebacks === 0 && a.text === b.text)))
+  )
     return false;
   const figures = (row: IncidentRow): string =>
     Object.values(row.bytes)

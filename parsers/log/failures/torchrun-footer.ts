@@ -1,3 +1,5 @@
+import { type IncidentKind, isOomKind } from '../../../src/model/vocabulary.js';
+import { classifyException } from '../classify-exception.js';
 import { readException } from '../exception-line.js';
 import type { BlockCode, BlockReader, BlockStep, Emit } from '../formats/contract.js';
 
@@ -114,8 +116,7 @@ class FooterReader implements BlockReader {
     ].filter((part) => part !== '');
     this.emit({
       row: 'failure',
-      // SIGKILL: nothing shows who sent it. Every other exit is a report of a failure.
-      kind: entry.exitCode === -9 || entry.exitCode === 137 ? 'killed' : 'other',
+      kind: kindOf(entry),
       text: `${entry.root ? ROOT_CAUSE_MARK : ''}${what.join(': ')}`,
       exitCode: entry.exitCode,
       ...(entry.exception === undefined ? {} : { exception: entry.exception }),
@@ -128,8 +129,20 @@ class FooterReader implements BlockReader {
   }
 }
 
+/**
+ * SIGKILL: nothing shows who sent it. A message about memory is a failure of its own, which the lines of the traceback
+ * have.
+ */
+function kindOf({ exitCode, exception, message }: Entry): IncidentKind {
+  if (exitCode === -9 || exitCode === 137) return 'killed';
+  if (exception === undefined) return 'other';
+  const kind = classifyException(exception, message.slice(exception.length + 1).trim())?.kind ?? 'other';
+  return isOomKind(kind) ? 'other' : kind;
+}
+
+export const FOOTER_ID = 'torchrun.footer';
 export const TORCHRUN_FOOTER: BlockCode = {
-  id: 'torchrun.footer',
+  id: FOOTER_ID,
   opens: SECTION,
   begin: (match, emit) => new FooterReader(emit, match[1]!),
 };

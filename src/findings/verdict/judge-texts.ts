@@ -1,7 +1,7 @@
 /** The verdicts on failure lines alone, without a run around them. */
 
 import { forgetRuns, testCauses } from '../../derive/derive.js';
-import { roleOf } from '../../derive/run/first-failure.js';
+import { namesCause, roleOf } from '../../derive/run/first-failure.js';
 import { type Judged, readJudged } from '../../derive/verdict/combine.js';
 import { codeFrames, failingSite, readFrames } from '../../derive/verdict/failing-site.js';
 import { type Failure, failureOf } from '../../derive/verdict/failures.js';
@@ -30,7 +30,7 @@ export async function judgeTexts(
       'judged_run',
       rows.map((row, i) => {
         const { kind, text, rank, device } = row;
-        const names_cause = roleOf(row) === 'primary';
+        const names_cause = namesCause(roleOf(row), row);
         return { run_id: i, rules: DERIVE_RULES, kind, text, names_cause, rank, device };
       }),
     );
