@@ -32,8 +32,9 @@ FROM (VALUES
   ('cuda_oom_graph_capture', 1, NULL, 'graph_capture', 'graph_pools', NULL, 'low', 'snapshot_at_oom', true, false),
   ('shm_oom', 1, NULL, 'shared_memory', 'host_oom', 'shm', 'high', 'host_memory', false, false),
   ('host_oom', 1, '(?i)DataLoader worker', 'dataloader_worker', 'host_oom', 'dataloader', 'low', 'host_memory', false, false),
-  ('host_oom', 2, 'cgroup|CONSTRAINT_MEMCG|oom[_-]kill event|exceeded (?:job |step )?memory limit|OOMKilled|TERM_MEMLIMIT|'
-    || 'job killed: mem|Out Of Memory$', 'control_group', 'host_oom', 'cgroup', 'high', 'host_memory', false, false),
+  ('host_oom', 2, 'cgroup|CONSTRAINT_MEMCG|oom[_-]kill event|exceeded (?:job |step )?memory limit|exceeding memory limits|'
+    || 'OOMKilled|TERM_MEMLIMIT|job killed: mem|Out Of Memory$',
+    'control_group', 'host_oom', 'cgroup', 'high', 'host_memory', false, false),
   ('host_oom', 3, NULL, 'host', 'host_oom', NULL, 'high', 'host_memory', false, false),
   ('config_error', 1, NULL, 'configuration', 'not_oom', NULL, 'high', NULL, false, false),
   ('timeout', 1, NULL, 'timeout', 'not_oom', NULL, 'low', 'logs_of_all_ranks', false, false),

@@ -12,4 +12,4 @@ export const NEVER = 2 ** 31 - 1;
 export const MAX_BUCKETS = 65_536;
 
 /** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */
-export const DERIVE_RULES = 8;
+export const DERIVE_RULES = 9;

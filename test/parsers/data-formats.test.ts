@@ -68,6 +68,10 @@ function mayContain(pattern: RegExp, word: string): boolean {
   );
 }
 
+/** Groups that a failure's row takes where they are. */
+const columnsOf = (rows: unknown): string[] =>
+  JSON.stringify(rows).includes('"failure"') ? ['text', 'rank', 'local', 'pid', 'host', 'exitcode'] : [];
+
 describe('formats that are data', () => {
   it('have the shape that FORMAT.md describes', () => {
     for (const [name, file] of FILES) {
@@ -90,10 +94,7 @@ describe('formats that are data', () => {
     const { pattern } = compileFormat(entry, file, used);
     const groups = groupsOf(pattern.source);
     const inner = entry.rows.flatMap(innerGroups);
-    const optional = entry.rows.some((row) => JSON.stringify(row).includes('"failure"'))
-      ? ['text', 'rank', 'local', 'pid', 'host', 'exitcode']
-      : [];
-    const unknown = [...used].filter((name) => ![...groups, ...inner, ...optional].includes(name));
+    const unknown = [...used].filter((name) => ![...groups, ...inner, ...columnsOf(entry.rows)].includes(name));
     expect(unknown, 'groups that the pattern does not have').toEqual([]);
     const unused = groups.filter((name) => !used.has(name));
     expect(unused.sort(), 'groups that no row uses').toEqual([...(entry.unused ?? file.unused ?? [])].sort());
@@ -105,7 +106,7 @@ describe('formats that are data', () => {
     const parts = Object.values(file.parts ?? {});
     const groups = [entry.opens, ...parts, ...entry.lines.map(({ match }) => match)].flatMap(groupsOf);
     const rows = [...entry.lines, { rows: entry.start }, { rows: entry.end }].flatMap(({ rows: some = [] }) => some);
-    const known = ['lines', ...groups, ...rows.flatMap(innerGroups)];
+    const known = ['lines', ...columnsOf(entry.lines), ...groups, ...rows.flatMap(innerGroups)];
     expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 

@@ -59,10 +59,10 @@ const WEAK: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
 const OWN_WORDS = /^(?:python\.traceback$|python\.exception_line$|cuda\.named_error$|megatron\.|data\.|filesystem\.)/;
 const REPORT_GRAMMARS = /^(?:torchrun|launcher|slurm|mpi|scheduler)\./;
 const REPORT_EXCEPTIONS =
-  /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException|ProcessRaisedException|RayTaskError|RayActorError)$/;
+  /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|Process(?:Exited|Raised)Exception|BrokenProcessPool|TerminatedWorkerError|RayTaskError|(?:Ray)?Actor(?:Died|Unavailable)?Error|WorkerCrashedError)$/;
 /** What a launcher's process reports of the one it started; its text refers to another for the cause. */
 const REPORT_TEXTS =
-  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,120}(?:root cause|stack trace above|worker(?:s)? died))/i;
+  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,120}(?:root cause|stack trace above|worker(?:s)? died|subprocesses has abruptly died))/i;
 
 /** A time limit or a cancelled job is a report too, but of the only reason there is. */
 const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'preempted', 'hardware', 'host_oom']);
@@ -99,6 +99,19 @@ export function roleOf(incident: Pick<FailureCandidate, 'kind' | 'grammar' | 'ex
   if (REPORT_TEXTS.test(text)) return 'secondary';
   if (kind === 'other' && OWN_WORDS.test(grammar)) return 'primary';
   return WEAK.has(kind) ? 'unexplained' : 'primary';
+}
+
+/**
+ * Whether what failed is in the text of the first failure: in its own, or in that of a worker that the table of a
+ * launcher quotes.
+ */
+export function namesCause(
+  role: string,
+  { grammar, exception }: Pick<FailureCandidate, 'grammar' | 'exception'>,
+): boolean {
+  return (
+    role === 'primary' || (grammar === 'torchrun.footer' && exception !== null && !REPORT_EXCEPTIONS.test(exception))
+  );
 }
 
 const ROLE_ORDER: Readonly<Record<FailureRole, number>> = { primary: 0, unexplained: 1, secondary: 2, mention: 3 };

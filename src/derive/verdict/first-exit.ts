@@ -9,13 +9,19 @@ import { UNDECIDED } from './judge-message.js';
 
 const TASKS = /: tasks? ([\d,\s-]{1,200}): /;
 
-/** Reports of a process that ended which print no exit code. */
-const NAMES_PROCESS = /^(?:mpi\.rank_ended|ray\.worker_died)$/;
+/** Reports of a process that ended which print no exit code; the exception of Ray's is that of its caller. */
+const MPI = 'mpi.rank_ended';
+const RAY = /^ray\.(?:actor|worker)_died$/;
 
 /** A process ended, as a report shows it: without the exception, any cause is possible. */
-export function isFirstExit(first: FirstFailureResult, { kind, grammar, exit_code, exception }: LogIncident): boolean {
-  if (kind !== 'other' || exception !== null) return false;
-  return NAMES_PROCESS.test(grammar) || (first.role === 'secondary' && exit_code !== null && exit_code !== 0);
+export function isFirstExit(first: FirstFailureResult, failure: LogIncident): boolean {
+  const { kind, grammar, exit_code, exception, rank, local_rank, host, pid } = failure;
+  if (kind === 'killed') return [rank, local_rank, host, pid].some((name) => name !== null);
+  if (kind !== 'other') return false;
+  if (RAY.test(grammar)) return true;
+  return (
+    exception === null && (grammar === MPI || (first.role === 'secondary' && exit_code !== null && exit_code !== 0))
+  );
 }
 
 /** `worldSize`: as the settings have it; without it, the ranks that the reports list. */
@@ -25,7 +31,8 @@ export function verdictOfExit(
   worldSize: number | null,
   evidence: Verdict['evidence'],
 ): Verdict {
-  const { rank, local_rank: localRank, host, pid, exit_code: code } = failure;
+  const { rank, local_rank: localRank, host, pid, exit_code: code, kind, grammar } = failure;
+  const isKilled = kind === 'killed';
   const { all, signalled } = listedRanks(incidents.filter(({ attempt }) => attempt === failure.attempt));
   const ranks = worldSize ?? (all.size > 1 ? all.size : null);
   const isOfRanks = rank !== null && ranks !== null && rank < ranks;
@@ -38,9 +45,16 @@ export function verdictOfExit(
       ...process.numbers,
       ...known({ ranks: isOfRanks ? ranks : null, exit_code: code, signalled: signalled.size || null }),
     },
-    names: { ...process.names, ...named({ listed: worldSize === null ? 'listed' : null }) },
+    names: {
+      ...process.names,
+      ...named({
+        listed: worldSize === null ? 'listed' : null,
+        killed: isKilled ? 'killed' : null,
+        guessed: RAY.test(grammar) ? 'guessed' : null,
+      }),
+    },
   });
-  const isNamed = rank !== null || localRank !== null || pid !== null;
+  const isNamed = !isKilled && (rank !== null || localRank !== null || pid !== null);
   const capture = isNamed ? 'output_of_rank' : 'logs_of_all_ranks';
   return {
     ...UNDECIDED,
@@ -48,10 +62,14 @@ export function verdictOfExit(
     summary,
     evidence,
     missing: [isNamed ? 'first_exit_output' : 'run_end'],
-    captures: capturesFor([
-      { cause: 'not_oom', capture },
-      { cause: 'host_oom', capture },
-    ]),
+    captures: capturesFor(
+      isKilled
+        ? [{ cause: 'host_oom', capture: 'host_memory' }]
+        : [
+            { cause: 'not_oom', capture },
+            { cause: 'host_oom', capture },
+          ],
+    ),
     steps: stepsOf([isNamed ? { kind: 'name_its_log', ...process } : 'name_all_logs']),
   };
 }

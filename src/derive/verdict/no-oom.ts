@@ -75,7 +75,9 @@ export async function noOom(
   if (failure === null || reason === undefined || ofReason === undefined || judged === undefined) return [];
   const { ends, facts } = await readLogFacts(store, runId);
   if (isFirstExit(first!, failure)) return [verdictOfExit(failure, incidents, facts.world_size, evidence.entries)];
-  if (ends[(failure.attempt ?? 1) - 1]?.ending === 'unknown') return [unknownEnd('ended', evidence.entries)];
+  // An exception is more than the launcher's report.
+  if (failure.exception === null && ends[(failure.attempt ?? 1) - 1]?.ending === 'unknown')
+    return [unknownEnd('ended', evidence.entries)];
   return [
     {
       ...BASE,

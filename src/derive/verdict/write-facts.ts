@@ -5,6 +5,7 @@
 import { pushAll } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import type { SqlValue } from '../../store/to-duckdb.js';
+import { namesCause } from '../run/first-failure.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { completedIterations, readRunTexts } from '../run/run-texts.js';
@@ -91,7 +92,7 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
       : {
           kind: first.kind,
           text: incidents[first.incident]!.text,
-          names_cause: first.role === 'primary',
+          names_cause: namesCause(first.role, incidents[first.incident]!),
           rank: first.rank,
           device: first.device,
           failed_attempt: first.attempt,

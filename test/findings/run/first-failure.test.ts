@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCandidate, firstFailure, roleOf } from '../../../src/derive/run/first-failure.js';
+import { type FailureCandidate, firstFailure, namesCause, roleOf } from '../../../src/derive/run/first-failure.js';
 import { INCIDENT_KINDS } from '../../../src/model/vocabulary.js';
 
 const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({
@@ -15,6 +15,17 @@ const rootCause = (more: Partial<FailureCandidate>): FailureCandidate =>
   incident({ grammar: 'torchrun.footer', text: 'root cause (torchrun): rank 0', ...more });
 
 describe('the first failure', () => {
+  it('has its cause in the exception that a table of torchrun quotes, if that is no report itself', () => {
+    const quoted = rootCause({ exception: 'ValueError' });
+    const { first } = firstFailure([rootCause({ rank: 2 }), quoted]);
+    expect(namesCause(first!.role, quoted)).toBe(true);
+    expect(namesCause('secondary', rootCause({ exception: null }))).toBe(false);
+    expect(namesCause('secondary', rootCause({ exception: 'subprocess.CalledProcessError' }))).toBe(false);
+    expect(namesCause('secondary', incident({ grammar: 'launcher.command_died', exception: 'ValueError' }))).toBe(
+      false,
+    );
+  });
+
   it('is nothing where nothing failed', () => {
     expect(firstFailure([]).first).toBeNull();
     expect(firstFailure([incident({ kind: 'negative_text' })]).first).toBeNull();

@@ -42,9 +42,30 @@ const STEP_END = [
   'slurmstepd: error: *** STEP 7712.0 ON node12 CANCELLED AT 2026-05-08T02:14:03 ***',
 ];
 
+const OOM =
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.00 GiB memory in use. Of the allocated memory 76.00 GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated.';
+const quoted = (message: string): string =>
+  [
+    'Traceback (most recent call last):',
+    '    File "/w/pretrain.py", line 40, in main',
+    '      loss = model(x)',
+    `  ${message}`,
+    '  ',
+  ].join('\n');
+const ACTOR = [
+  'ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.',
+  '\tclass_name: WorkerDict',
+  '\tactor_id: 5b3f1c',
+  '\tpid: 43211',
+  '\tip: 10.0.0.7',
+  'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other unexpected errors.',
+];
+
 interface Case {
   readonly lines: readonly string[];
   readonly rank: number | null;
+  readonly title?: RegExp;
+  readonly cause?: string;
   readonly shows: readonly RegExp[];
   readonly hides?: readonly RegExp[];
 }
@@ -114,6 +135,108 @@ const CASES: Readonly<Record<string, Case>> = {
     shows: [/the process \(host 10\.0\.0\.5, pid 92121\) ended first; its error/],
     hides: [/all ranks/, /OOM/],
   },
+  'an actor of Ray, by its exception alone': {
+    lines: ACTOR,
+    rank: null,
+    shows: [/the process \(host 10\.0\.0\.7, pid 43211\) ended first.*: it was killed \(by the kernel .* or crashed/],
+    hides: [/NO OOM|connection lost/],
+  },
+  'an actor of Ray, behind a traceback': {
+    lines: [
+      'Traceback (most recent call last):',
+      '  File "/w/main_ppo.py", line 120, in run',
+      '    trainer.fit()',
+      ...ACTOR,
+    ],
+    rank: null,
+    shows: [/the process \(host 10\.0\.0\.7, pid 43211\) ended first/],
+    hides: [/NO OOM|connection lost/],
+  },
+  ...Object.fromEntries(
+    [
+      'ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.',
+      'ray.exceptions.WorkerCrashedError: The worker died unexpectedly while executing this task. Check python-core-worker-*.log files for more information.',
+      '(raylet) node_manager.cc:3007: 0 Workers (tasks / actors) killed due to memory pressure (OOM), 1 Workers crashed due to other reasons at node (ID: ab, IP: 10.0.0.7) over the last time period.',
+      'concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.',
+    ].map((line): [string, Case] => [
+      line.slice(0, 60),
+      { lines: [line], rank: null, shows: [/memory may have run out/] },
+    ]),
+  ),
+  'the memory monitor of Ray decides': {
+    lines: [
+      '(raylet) node_manager.cc:3007: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: ab, IP: 10.0.0.7) over the last time period.',
+      ...ACTOR,
+    ],
+    rank: null,
+    title: /^HOST OOM · /,
+    cause: 'host_oom',
+    shows: [/host memory ran out/],
+  },
+  'a rank that got SIGKILL, in the table of torchrun': {
+    lines: [
+      failed(-9, 7),
+      ...footer(entry(7, -9, 'Signal 9 (SIGKILL) received by PID 92122'), range(0, 6).map(signalled)),
+    ],
+    rank: 7,
+    title: /^KILLED · /,
+    shows: [
+      /rank 7 of 8 listed/,
+      /received SIGKILL; 7 others were ended after it/,
+      /the sender is unknown, the host may/,
+    ],
+  },
+  ...Object.fromEntries(
+    [
+      'srun: error: node12: task 7: Killed',
+      'prterun noticed that process rank 7 with PID 92122 on node node12 exited on signal 9 (Killed).',
+    ].map((line): [string, Case] => [
+      line.slice(0, 30),
+      {
+        lines: [line],
+        rank: 7,
+        title: /^KILLED · /,
+        shows: [/rank 7 \(host node12.*\) received SIGKILL; the sender is/],
+      },
+    ]),
+  ),
+  'the box of Intel MPI': {
+    lines: [
+      '=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES',
+      '=   RANK 7 PID 92122 RUNNING AT node12',
+      '=   KILLED BY SIGNAL: 9 (Killed)',
+    ],
+    rank: 7,
+    title: /^KILLED · /,
+    shows: [/rank 7 \(host node12, pid 92122\) received SIGKILL/],
+  },
+  'an exception that the table of torchrun quotes': {
+    lines: footer(entry(7, 1, quoted('RuntimeError: shape mismatch')), range(0, 6).map(signalled)),
+    rank: 7,
+    title: /^NO OOM · .*rank 7/,
+    cause: 'not_oom',
+    shows: [/rank 7 .*RuntimeError: shape mismatch/],
+  },
+  'an OOM that the table of torchrun quotes, behind the label of a node': {
+    lines: footer(entry(7, 1, quoted(OOM)), range(0, 6).map(signalled))
+      .flatMap((text) => text.split('\n'))
+      .map((line) => `0: ${line}`),
+    rank: 7,
+    title: /^OOM · .*rank 7.* · device 3/,
+    cause: 'capacity',
+    shows: [/76\.00 GiB live/],
+  },
+  'an OOM that a rank prints, and the table of torchrun quotes': {
+    lines: [
+      `[rank7]: ${OOM}`,
+      ...range(1, 120).map((i) => `[rank0]: waiting ${i}`),
+      ...footer(entry(7, 1, quoted(OOM)), range(0, 6).map(signalled)),
+    ],
+    rank: 7,
+    title: /^OOM · (?!.*verdicts)/,
+    cause: 'capacity',
+    shows: [/76\.00 GiB live/],
+  },
 };
 
 let store: Store;
@@ -124,12 +247,13 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 describe('reports of launchers', () => {
-  it.each(Object.entries(CASES))('%s', async (name, { rank, shows, hides = [] }) => {
+  it.each(Object.entries(CASES))('%s', async (name, answer) => {
+    const { rank, title = /^UNDECIDED · /, cause = 'undecided', shows, hides = [] } = answer;
     const id = Object.keys(CASES).indexOf(name) + 1;
     const result = wordDiagnosis(await diagnose(store, id, RUN, { advises: true }));
     const text = expectScreen({ ...result, run: RUN }).replaceAll(/\n {9}/g, ' ');
-    expect(text).toMatch(/^UNDECIDED · /);
-    expect(result.verdicts[0]).toMatchObject({ cause: 'undecided', rank });
+    expect(text).toMatch(title);
+    expect(result.verdicts[0]).toMatchObject({ cause, rank });
     for (const pattern of shows) expect(text).toMatch(pattern);
     for (const pattern of hides) expect(text).not.toMatch(pattern);
   });
