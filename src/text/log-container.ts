@@ -27,6 +27,8 @@ const OPEN = 123;
 /** Nested deeper, nothing is taken. */
 const MOST_DEPTH = 64;
 const LONGEST_NAME = 64;
+/** Docker's json-file driver writes a longer line as several records (moby daemon/logger/copier.go, defaultBufSize). */
+const DOCKER_BYTES = 16 * 1024;
 /** Of a file that is newest first, which is turned round in memory. */
 const MOST_REVERSED = 64 * 1024 * 1024;
 
@@ -68,6 +70,8 @@ class JsonText extends Unwrap {
   private captured = '';
   private key = '';
   private field = '';
+  /** Bytes of the text of a member. */
+  private textBytes = 0;
   /** Blanks at the start of a line that may be of another writer. */
   private indent = 0;
 
@@ -79,7 +83,8 @@ class JsonText extends Unwrap {
   protected override lineEnd(): void {
     super.lineEnd();
     if (!this.isOfLines) return;
-    if (this.state !== 'plain') this.endRecord();
+    if (this.state !== 'plain' && !this.isCut) this.endRecord();
+    this.isCut = false;
     // Whatever was cut off, the next line begins anew.
     this.levels.length = 0;
     this.state = 'between';
@@ -115,6 +120,7 @@ class JsonText extends Unwrap {
         else this.state = this.isWanted(top) ? 'text' : 'other';
         this.captured = '';
         this.last = '';
+        this.textBytes = 0;
         if (this.state === 'text') this.beginText();
         return;
       case OPEN:
@@ -162,6 +168,7 @@ class JsonText extends Unwrap {
   }
 
   private inString(byte: number): void {
+    this.textBytes += 1;
     if (this.state === 'text') this.text(byte);
     else if (this.captured.length < LONGEST_NAME) this.captured += String.fromCharCode(byte);
     this.last = '';
@@ -172,6 +179,8 @@ class JsonText extends Unwrap {
     const letter = String.fromCharCode(byte);
     if (letter === 'u') this.isHex = true;
     else if (this.state === 'text' && (letter === 'n' || letter === 'r')) {
+      // Docker's record has no other line end than its last byte.
+      this.textBytes += letter === 'n' ? Number.NEGATIVE_INFINITY : 1;
       if (letter === 'r' || this.last !== 'r') this.innerEnd();
       this.last = letter;
     } else this.inString(SIMPLE[letter] ?? byte);
@@ -183,6 +192,7 @@ class JsonText extends Unwrap {
     const unit = Number.parseInt(this.hex, 16);
     this.hex = '';
     this.isHex = false;
+    this.textBytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
     if (this.state !== 'text' || !(unit > 0)) return;
     if (unit >= 0xd800 && unit < 0xdc00) this.high = unit;
     else if (unit >= 0xdc00 && unit < 0xe000 && this.high > 0) {
@@ -193,8 +203,10 @@ class JsonText extends Unwrap {
 
   private stringEnd(): void {
     const text = this.captured.toLowerCase();
-    if (this.state === 'text') this.endText(this.last !== '');
-    else if (this.state === 'name') this.key = text;
+    if (this.state === 'text') {
+      this.isCut = this.key === 'log' && this.last === '' && this.textBytes >= DOCKER_BYTES;
+      this.endText(this.last !== '');
+    } else if (this.state === 'name') this.key = text;
     // A query of CloudWatch answers with the name and the value of each field.
     else if (this.key === 'field') this.field = text;
     this.state = 'between';

@@ -50,6 +50,8 @@ export abstract class Unwrap {
   private taken = 0;
   /** The line of the file has a text, perhaps an empty one. */
   protected hasText = false;
+  /** The text of the next line of the file goes on in the same line of the log. */
+  protected isCut = false;
   /** The head is not of this notation. */
   isFaulty = false;
 
@@ -130,7 +132,7 @@ export abstract class Unwrap {
 
   protected lineEnd(): void {
     // A line that had nothing to do with the log is none; one whose text is empty is a blank line.
-    if (this.isOpen || this.hasText || this.taken === 0) this.close();
+    if (!this.isCut && (this.isOpen || this.hasText || this.taken === 0)) this.close();
     this.fileLine += 1;
     this.taken = 0;
     this.breaks = 0;

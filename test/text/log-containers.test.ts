@@ -5,7 +5,7 @@ import { explainLog } from '../../parsers/log/explain-log.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { logParser } from '../../parsers/log/index.js';
 import { detect } from '../../src/ingest/discover/detect.js';
-import { containerOf } from '../../src/text/log-container.js';
+import { containerOf, unwrapHead } from '../../src/text/log-container.js';
 import { collectRows } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
 import { sampled } from '../support/level.js';
@@ -56,6 +56,14 @@ const CONTAINERS: Readonly<Record<string, (lines: readonly string[]) => Wrapped>
         result: [{ stream: { app: 'x' }, values: lines.map((line, i) => [`${1_760_000_000 + i}000000000`, line]) }],
       },
     }),
+  }),
+  'a list of records': (lines) => ({
+    name: 'records.json',
+    file: json(lines.map((message, i) => ({ message, time: second(i) }))),
+  }),
+  'lists of a time and a record': (lines) => ({
+    name: 'pairs.json',
+    file: json({ values: lines.map((line, i) => [second(i), line]) }),
   }),
   'events of CloudWatch': (lines) => ({
     name: 'events.json',
@@ -237,6 +245,41 @@ const noted = async (file: string): Promise<readonly string[]> =>
   (await collectRows(logParser, file)).notes.map(({ kind }) => kind);
 const exported = (times: readonly number[]): string =>
   times.map((at) => `${json({ timestamp: second(at), message: `iteration at ${at}` })}\n`).join('');
+
+describe('a line that Docker wrote as several records', () => {
+  const DOCKER_BYTES = 16 * 1024;
+  const record = (log: string): string =>
+    `${json({ log, stream: 'stderr', time: second(0) }).replaceAll('<', '\\u003c')}\n`;
+  const linesOf = (texts: readonly string[]): string[] => {
+    const bytes = Buffer.from(texts.map(record).join(''));
+    return unwrapHead(containerOf({ bytes, sizeBytes: bytes.length })!, bytes)
+      .toString()
+      .split('\n');
+  };
+
+  it.each(['x', '<', '\t', 'é'])('is one line, of %j', (filler) => {
+    const part = filler.repeat(DOCKER_BYTES / Buffer.byteLength(filler));
+    expect(linesOf(['a\n', part, part, 'end\n', 'b\n'])).toEqual(['a', `${part}${part}end`, 'b', '']);
+    // The end of its last record may be all that it has.
+    expect(linesOf([part, '\n', 'b\n'])).toEqual([part, 'b', '']);
+    expect(linesOf([`${part}\n`, 'b\n'])).toEqual([part, 'b', '']);
+  });
+
+  it('is none where a record is shorter: other drivers leave out the end of every line', () => {
+    expect(linesOf(['x'.repeat(DOCKER_BYTES - 1), 'a', 'b'])).toEqual(['x'.repeat(DOCKER_BYTES - 1), 'a', 'b', '']);
+  });
+
+  it('has the message of a failure on its first line of the file, and the next one on its own', async () => {
+    const message = 'ValueError: bad shape of the second input';
+    const cut = `${message}${' '.repeat(DOCKER_BYTES - message.length)}`;
+    const file = [`${second(0)} start\n`, cut, 'end\n', 'KeyboardInterrupt\n'].map(record).join('');
+    const { incidents } = await collectRows(logParser, file);
+    expect(incidents).toMatchObject([
+      { exception: 'ValueError', line: 2 },
+      { kind: 'cancelled', line: 4 },
+    ]);
+  });
+});
 
 describe('an export that is newest first', () => {
   const iteration = (at: number): string =>

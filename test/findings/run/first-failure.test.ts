@@ -15,7 +15,7 @@ const rootCause = (more: Partial<FailureCandidate>): FailureCandidate =>
   incident({ grammar: 'torchrun.footer', text: 'root cause (torchrun): rank 0', ...more });
 
 describe('the first failure', () => {
-  it('has its cause in the exception that a table of torchrun quotes, if that is no report itself', () => {
+  it('has its cause in the exception that a table of torchrun quotes, unless it is a report itself', () => {
     const quoted = rootCause({ exception: 'ValueError' });
     const { first } = firstFailure([rootCause({ rank: 2 }), quoted]);
     expect(namesCause(first!.role, quoted)).toBe(true);
