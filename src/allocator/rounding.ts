@@ -9,6 +9,7 @@ import {
   MIN_BLOCK_BYTES,
   MIN_LARGE_ALLOC_BYTES,
   NO_DIVISIONS,
+  ROUNDUP_INTERVALS,
   SMALL_BYTES,
   SMALL_SEGMENT_BYTES,
 } from './settings.js';
@@ -18,13 +19,21 @@ export function roundUp(bytes: number, unit: number): number {
   return Math.ceil(bytes / unit) * unit;
 }
 
-/** The block size a request of `requestedBytes` (≥ 1) asks for: a multiple of 512, after `roundup_power2_divisions`. */
+/** Interval of `roundup_power2_divisions` that a request of `requestedBytes` (≥ 1) is in. */
+export function divisionInterval(requestedBytes: number): number {
+  return Math.min(ROUNDUP_INTERVALS - 1, Math.max(0, Math.floor(Math.log2(requestedBytes / MIB))));
+}
+
+/**
+ * The block size a request of `requestedBytes` (≥ 1) asks for, after `roundup_power2_divisions`: a multiple of 512,
+ * except with `keepsSizeAtOne`.
+ */
 export function roundSize(requestedBytes: number, settings: AllocatorSettings): number {
   if (requestedBytes < MIN_BLOCK_BYTES) return MIN_BLOCK_BYTES;
   // The logarithm is the most expensive part, and divisions are rarely set.
   if (settings.roundupPower2Divisions === NO_DIVISIONS) return roundUp(requestedBytes, MIN_BLOCK_BYTES);
-  const exponent = Math.floor(Math.log2(requestedBytes / MIB));
-  const divisions = settings.roundupPower2Divisions[Math.min(15, Math.max(0, exponent))] ?? 0;
+  const divisions = settings.roundupPower2Divisions[divisionInterval(requestedBytes)]!;
+  if (divisions === 1 && settings.keepsSizeAtOne === true) return requestedBytes;
   if (divisions > 1 && requestedBytes > MIN_BLOCK_BYTES * divisions) {
     let power = MIN_BLOCK_BYTES;
     while (power * 2 <= requestedBytes) power *= 2;

@@ -34,10 +34,26 @@ export interface AllocatorSettings {
   readonly garbageCollectionThreshold: number;
   /** 16 entries: divisions for sizes from 1 MiB, 2 MiB, … 32 GiB; 0 or 1 = no power-of-two rounding. */
   readonly roundupPower2Divisions: readonly number[];
+  /**
+   * One division keeps the requested size, without rounding to 512: releases before torch 2.4 (pull request 126830).
+   */
+  readonly keepsSizeAtOne?: boolean;
+  /** What of the divisions was not recorded and is not decided by what was requested; absent where all is known. */
+  readonly openDivisions?: OpenDivisions;
+}
+
+export interface OpenDivisions {
+  /** By interval, all that explain the recording. */
+  readonly possible: readonly (readonly number[])[];
+  /** Tables that explain the recording and round its requests otherwise. */
+  readonly otherTables: readonly (readonly number[])[];
 }
 
 /** 16 intervals of `roundup_power2_divisions`: from 1 MiB, 2 MiB, … 32 GiB. */
-const ROUNDUP_INTERVALS = 16;
+export const ROUNDUP_INTERVALS = 16;
+
+/** What an interval can have: none, and powers of two up to those that no request of 64 GiB is rounded by. */
+export const POSSIBLE_DIVISIONS: readonly number[] = [0, ...Array.from({ length: 28 }, (_, i) => 2 ** i)];
 
 /** No power-of-two rounding: the one array of zeros, so that it is known by identity. */
 export const NO_DIVISIONS: readonly number[] = Object.freeze(new Array<number>(ROUNDUP_INTERVALS).fill(0));
@@ -117,7 +133,10 @@ export function readAllocConf(text: string, from: AllocatorSettings = DEFAULT_SE
       const table = roundupTable(value);
       if (table === null)
         problems.push(`${key}:${value} is neither a power of two nor a list of [size:power of two, …]`);
-      else settings.roundupPower2Divisions = table;
+      else {
+        settings.roundupPower2Divisions = table;
+        delete settings.openDivisions;
+      }
     } else if (!WITHOUT_EFFECT.has(key)) {
       problems.push(`${key} is not a known option`);
     }
@@ -147,13 +166,25 @@ export function confText(settings: AllocatorSettings): string {
     parts.push(`large_segment_size_mb:${settings.largeSegmentBytes / MIB}`);
   if (settings.garbageCollectionThreshold > 0)
     parts.push(`garbage_collection_threshold:${settings.garbageCollectionThreshold}`);
-  const divisions = settings.roundupPower2Divisions;
-  if (divisions.some((division) => division > 1)) {
-    const isUniform = divisions.every((division) => division === divisions[0]);
-    const list = divisions.map((division, i) => `${2 ** i}:${division}`).join(',');
-    parts.push(`roundup_power2_divisions:${isUniform ? divisions[0] : `[${list}]`}`);
+  const { roundupPower2Divisions: divisions, openDivisions: open } = settings;
+  const possible = open?.possible ?? divisions.map((division) => (division > 1 ? [division] : [0, 1]));
+  const common = POSSIBLE_DIVISIONS.filter((division) => possible.every((values) => values.includes(division)));
+  // What the default explains too shows no setting.
+  if (!common.includes(0)) {
+    const list = possible.map((values, i) => `${2 ** i}:${open === undefined ? divisions[i] : divisionsText(values)}`);
+    parts.push(`roundup_power2_divisions:${common.length === 1 ? common[0] : `[${list.join(',')}]`}`);
   }
   return parts.join(',');
+}
+
+/** `?` where an interval can have any, `4|8` for one of two, `64..` for 64 and any more. */
+function divisionsText(possible: readonly number[]): string {
+  if (possible.length === POSSIBLE_DIVISIONS.length) return '?';
+  // What no request is rounded by are the largest.
+  const isOpenEnded = possible.includes(POSSIBLE_DIVISIONS.at(-1)!);
+  const last = isOpenEnded ? POSSIBLE_DIVISIONS.findLastIndex((division) => !possible.includes(division)) + 1 : 99;
+  const listed = possible.filter((division) => division <= (POSSIBLE_DIVISIONS[last] ?? division));
+  return `${listed.sort((a, b) => a - b).join('|')}${isOpenEnded ? '..' : ''}`;
 }
 
 /** `key:value` parts; commas inside brackets belong to the value. */

@@ -36,8 +36,13 @@ const MAX_MISMATCHES = 20;
 const HOPELESS_SHARE = 0.02;
 const FEWEST_HOPELESS = 100;
 
-export function verifyingReplay(recording: Recording, variant: AllocatorVariant): ReplayOutcome {
-  return new VerifyingReplay(recording, variant).run();
+/** `mostMismatches`: the replay ends with one more; absent: where the model does not describe the recording. */
+export function verifyingReplay(
+  recording: Recording,
+  variant: AllocatorVariant,
+  mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE),
+): ReplayOutcome {
+  return new VerifyingReplay(recording, variant, mostMismatches).run();
 }
 
 /** One pass; a class for its many counters. */
@@ -73,7 +78,7 @@ class VerifyingReplay {
   /** Completions in rows below, of the group in progress, are done. */
   private completedTo = 0;
 
-  constructor(recording: Recording, variant: AllocatorVariant) {
+  constructor(recording: Recording, variant: AllocatorVariant, mostMismatches: number) {
     this.recording = recording;
     this.allocation = recording.allocation;
     this.address = recording.events.address;
@@ -82,7 +87,7 @@ class VerifyingReplay {
     this.variant = variant;
     const { poolOf, start } = recording;
     this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
-    this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
+    this.mostMismatches = mostMismatches;
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
     };

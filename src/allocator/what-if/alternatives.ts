@@ -23,6 +23,8 @@ export interface LostFacts {
    * ever waited.
    */
   readonly pendingBytes: number;
+  /** Which divisions of `roundup_power2_divisions` some requests were rounded by. */
+  readonly divisions: boolean;
   /** The recording is too long for all cases: some were not replayed. */
   readonly isCut: boolean;
 }
@@ -59,13 +61,14 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
       unclearFlushes: unclear.length > 0,
       privatePools: early.length > 0,
       pendingBytes,
+      divisions: (recording.settings.openDivisions?.otherTables ?? []).length > 0,
       isCut: cases.length > most || (empties && variations.length >= most),
     },
   };
 }
 
 /** Operations of all cases together: a first screen replays them for two questions, at about a microsecond each. */
-const MOST_OPERATIONS = 1_500_000;
+export const MOST_OPERATIONS = 1_500_000;
 
 /** Most bytes at once that were freed and waited: of each block, the segment that it would take alone. */
 function mostPending({ events, allocation, start, settings }: Recording): number {

@@ -65,7 +65,11 @@ function largest({ recording: { start }, operations }: WhatIfBase): Omit<Known, 
 }
 
 /** The settings without those that decide nothing here; Infinity as JSON has it, which is as good as any other name. */
-function decisiveSettings({ settings, allowedBytes }: Omit<Simulation, 'variant'>, known: Known): AllocatorSettings {
+function decisiveSettings(
+  { settings: all, allowedBytes }: Omit<Simulation, 'variant'>,
+  known: Known,
+): AllocatorSettings {
+  const { openDivisions: _, ...settings } = all;
   const collects = allowedBytes !== undefined;
   const splits = settings.expandableSegments || reachesMaxSplit(settings, known);
   return {

@@ -6,6 +6,7 @@
 import { maxOf, minOf } from '../../model/lists.js';
 import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
+import { MOST_OPERATIONS } from './alternatives.js';
 import { runOnce, type WhatIfBase } from './known-runs.js';
 import { OPERATION } from './operations.js';
 import type { Simulation, SimulationResult, StartLayout } from './simulate.js';
@@ -67,9 +68,15 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
     base.variant.tieBreak === 'address' && isLimited
       ? (['ascending', 'descending'] as const)
       : (['ascending'] as const);
+  const cases = [base, ...(base.others ?? [])].map((one) => ({ one, settings: question.settings }));
+  const tables = question.settings.openDivisions?.otherTables ?? [];
+  const mostTables = Math.floor(MOST_OPERATIONS / base.operations.count);
+  robust &&= tables.length <= mostTables;
+  for (const roundupPower2Divisions of tables.slice(0, mostTables))
+    cases.push({ one: base, settings: { ...question.settings, roundupPower2Divisions } });
   for (const { bound, start } of starts) {
-    const results = [base, ...(base.others ?? [])].flatMap((one) =>
-      directions.map((direction) => runOnce(one, { ...question, start, direction })),
+    const results = cases.flatMap(({ one, settings }) =>
+      directions.map((direction) => runOnce(one, { ...question, settings, start, direction })),
     );
     const outcome = outcomeOf(base, results[0]!);
     robust &&= results.every((result) => outcomeOf(base, result) === outcome);

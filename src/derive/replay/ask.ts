@@ -48,14 +48,18 @@ function withOutside(recording: Recording, { budgetBytes, outsideBytes }: Record
   return outside === null ? recording : { ...recording, outsideBytes: outside };
 }
 
-/** Of the facts that a recording lost, those that this one may have had. */
-export function lostFacts({ base: { lost } }: ReplayedDevice): LostFact[] {
+/**
+ * Of the facts that a recording lost, those that this one may have had. `isEdited`: of other requests than those
+ * recorded, which other divisions may round.
+ */
+export function lostFacts({ base: { lost, recording } }: ReplayedDevice, isEdited: boolean): LostFact[] {
   if (lost === undefined) return [];
   const facts: readonly (readonly [LostFact, boolean])[] = [
     ['pending_frees', lost.pendingBytes > 0],
     ['flushes', lost.flushes],
     ['unclear_flushes', lost.unclearFlushes],
     ['private_pools', lost.privatePools],
+    ['divisions', lost.divisions || (isEdited && recording.settings.openDivisions !== undefined)],
     ['cases', lost.isCut],
   ];
   return facts.flatMap(([fact, isLost]) => (isLost ? [fact] : []));

@@ -116,7 +116,7 @@ export async function describeWhatIf(
     },
     calibration_bytes: calibration,
     repeats_oom: repeats,
-    lost: lostFacts(device),
+    lost: lostFacts(device, options.edits.length > 0),
     settings: rows,
     targets,
     least_capacity: sweeps || targets.length > 0 ? leastCapacities(device) : [],

@@ -102,10 +102,11 @@ export interface WhatIfRow extends WhatIfSetting {
 /**
  * What a recording has lost that another device or setting may depend on. `pending_frees`: when frees that wait for
  * other streams complete. `flushes`: calls of `empty_cache` that gave nothing back. `unclear_flushes`: whether a flush
- * was called or forced. `private_pools`: from when on a graph's pool could be freed. `cases`: nothing of the file, but
- * the recording is too long to replay every case.
+ * was called or forced. `private_pools`: from when on a graph's pool could be freed. `divisions`: by which divisions of
+ * `roundup_power2_divisions` some sizes were rounded. `cases`: nothing of the file, but the recording is too long to
+ * replay every case.
  */
-export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools' | 'cases';
+export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools' | 'divisions' | 'cases';
 
 export interface WhatIfSite extends PeakGroup {
   readonly site: string;

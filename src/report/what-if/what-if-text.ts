@@ -111,6 +111,7 @@ const LOST: Readonly<Record<LostFact, string>> = {
     'frees waited for other streams: when they complete on another device, or with other flushes, is in no file',
   flushes: 'the program empties its cache: where that gave nothing back, the trace has no entry of it',
   unclear_flushes: 'whether a flush was called or forced is not known: no entry shows what the device had free',
+  divisions: 'the file has no settings, and not every size shows its roundup_power2_divisions',
   cases: 'the recording is too long to replay every case that it leaves open',
   private_pools: "from when on a graph's private pool could be freed is in no file",
 };
