@@ -1,2 +1,2 @@
 /** Raise it whenever the same stack would get another label. */
-export const RULES_VERSION = 5;
+export const RULES_VERSION = 6;

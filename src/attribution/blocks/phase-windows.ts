@@ -39,16 +39,41 @@ const KEEPS = codesOf(['unknown', 'logging']);
 const BEFORE_BACKWARD = codesOf(['forward', 'backward', 'grad_finalize', 'param_gather', 'unknown']);
 
 /**
+ * Whether allocations without Python frames were made without them. Recorded with `context="state"`, only what is live
+ * in the dump has frames: of what the trace shows to go, none has, not even what was made before the rest.
+ */
+function showsFrames(lives: Lives, classes: StackClasses): boolean {
+  const isPython = (row: number): boolean => classes(lives.stackId[row]!).kind === 'python';
+  let hasFrames = false;
+  let lastKept = -1;
+  let firstGone = NEVER;
+  // What waits to be free in the dump has frames there too, but no more are made behind it.
+  let firstFreed = NEVER;
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    const freed = lives.freedSeq[row]!;
+    const made = lives.allocSeq[row]!;
+    if (!isPython(row)) {
+      if (freed !== NEVER) firstGone = Math.min(firstGone, made);
+      continue;
+    }
+    hasFrames = true;
+    if (freed === NEVER) lastKept = made;
+    else firstFreed = Math.min(firstFreed, freed);
+  }
+  if (firstGone < lastKept && firstFreed > lastKept) return false;
+  // A ring that begins late in a pass may have none but the engine's: what is older shows that others were recorded.
+  for (let row = 0; row < lives.starts && !hasFrames; row += 1) hasFrames = isPython(row);
+  return hasFrames;
+}
+
+/**
  * Allocations with Python frames tell their phase. Those without any, in a trace that otherwise has them, are made by
  * the engine's threads: they begin or continue a backward window unless an optimizer step, an evaluation or the
  * building of the model surrounds them. Upstream: torch `autograd/engine.cpp`, `Engine::thread_init` (a thread per
  * device).
  */
 export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows {
-  let hasFrames = false;
-  // A ring that begins late in a pass may have none but the engine's: what is older shows that others were recorded.
-  for (let row = 0; row < lives.count && !hasFrames; row += 1)
-    hasFrames = classes(lives.stackId[row]!).kind === 'python';
+  const hasFrames = showsFrames(lives, classes);
   // By stack + 1, looked up once: a trace has many more turns between stacks than stacks.
   const codeOfStack: number[] = [];
   const stackCode = (stackId: number): number => {

@@ -73,7 +73,10 @@ export function inferBackward(of: Attribution): void {
         } else open.push(row);
       } else {
         freedAfter[i] = Math.max(pass, countUpTo(passes.lastSeq, freed - 1) - 1);
-        survives[i] = step === NEVER && freed >= endSeq ? 1 : 0;
+        // Recomputation divides a pass: what its next part frees was handed on to it.
+        const next = passes.rows[passes.starts[freedAfter[i]! + 1]!];
+        const isHandedOn = next !== undefined && freed > lives.allocSeq[next]!;
+        survives[i] = step === NEVER && freed >= endSeq && !isHandedOn ? 1 : 0;
       }
     }
   }

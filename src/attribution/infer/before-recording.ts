@@ -30,6 +30,7 @@ const RATIOS = [1, 2, 0.5] as const;
 const LEAST_SEEN = 0.5;
 /** Sets of states: master weights and the two moments, or three of a variant of Adam. */
 const MOST_STATES = 3;
+const MOST_MOMENTS = 2;
 /** Of a set so many blocks are freed in the trace: it is no set of parameters. */
 const MOSTLY = 0.8;
 /** Of rules for what an optimizer frees within its step. */
@@ -151,10 +152,13 @@ function nameBySize(of: Attribution): void {
     return;
   }
   const states: EqualSet[] = [];
+  const hasGradients = of.table.labels.some(({ component }) => component === 'gradient');
   left = left.filter((row) => outlivesPass(of, row));
   for (let i = 0; i < MOST_STATES; i += 1) {
     const set = equalSet(lives, left, sizes, RATIOS) ?? (states.length > 0 ? setOfSome(lives, left, sizes) : undefined);
     if (set === undefined) break;
+    // Gradients that no pass of the trace shows may be the third.
+    if (states.length === MOST_MOMENTS && set.ratio === states[0]!.ratio && !hasGradients && !gradientsAreOlder) break;
     if (isFreed(of, set.rows)) take(set, ['gradient', 'parameter_gradient', 'low']);
     else {
       states.push(set);
@@ -178,7 +182,7 @@ function nameOlderGradients(of: Attribution): void {
   const at = isBegunInStep(of) ? -1 : Math.min(step, lives.events) - 1;
   const isThere = (row: number): boolean => lives.allocSeq[row]! <= at && lives.freedSeq[row]! > at;
   const sizes = new SizeCounts();
-  for (const row of rowsWith(of, ({ component, by }) => component === 'parameter' && by === 'rule'))
+  for (const row of rowsWith(of, ({ component }) => component === 'parameter'))
     if (isThere(row)) sizes.add(sizeOf(lives, row));
   if (sizes.bytes === 0) return;
   for (const row of rowsWith(of, ({ component }) => component === 'gradient'))

@@ -1,4 +1,5 @@
 /** Optimizers that write `p.data = …`: from the first step on the parameters are what the step allocated. */
+import { getOrAdd } from '../../model/group-by.js';
 import { maxBy, maxOf } from '../../model/lists.js';
 import type { Attribution } from '../blocks/attribution.js';
 import { equalSet } from '../blocks/equal-sets.js';
@@ -70,7 +71,7 @@ function makersOfSuccessors(of: Attribution, endsAt: ReadonlyMap<number, number>
 function lastMaker(of: Attribution): ReadonlySet<number> {
   const { lives, phases, life, table } = of;
   if (table.labels.some(({ component }) => component === 'parameter')) return NONE;
-  const made = new Map<number, { sizes: SizeCounts; last: number; replaced: number }>();
+  const made = new Map<number, { sizes: SizeCounts; last: number; replaced: number; freed: number[] }>();
   const window = new Map<number, number>();
   for (const row of rowsWith(
     of,
@@ -79,14 +80,37 @@ function lastMaker(of: Attribution): ReadonlySet<number> {
     if (row < lives.starts || life.lifetimeOf(row) !== 'resident') continue;
     const stack = lives.stackId[row]!;
     const end = phases.endOf(row);
-    if (window.get(stack) !== end)
-      made.set(stack, { sizes: new SizeCounts(), last: -1, replaced: made.get(stack)?.replaced ?? 0 });
+    if (window.get(stack) !== end) {
+      const { replaced = 0, freed = [] } = made.get(stack) ?? {};
+      // What goes in a window in which the line makes nothing is not replaced, but freed when the program ends.
+      const isReplaced = (seq: number): boolean => seq <= end && phases.phaseAt(seq) === 'optimizer_step';
+      const count = replaced + freed.filter(isReplaced).length;
+      made.set(stack, { sizes: new SizeCounts(), last: -1, replaced: count, freed: [] });
+    }
     window.set(stack, end);
     const line = made.get(stack)!;
     line.sizes.add(sizeOf(lives, row));
     line.last = lives.allocSeq[row]!;
-    const freed = lives.freedSeq[row]!;
-    if (freed !== NEVER && phases.phaseAt(freed) === 'optimizer_step' && freed > end) line.replaced += 1;
+    if (lives.freedSeq[row]! > end) line.freed.push(lives.freedSeq[row]!);
+  }
+  // In the first step of the trace a line replaces what is older.
+  const older = new Map<number, number[]>();
+  for (let row = 0; row < lives.starts; row += 1)
+    if (phases.phaseAt(lives.freedSeq[row]!) === 'optimizer_step')
+      getOrAdd(older, sizeOf(lives, row), () => []).push(lives.freedSeq[row]!);
+  for (const line of made.values()) {
+    let count = 0;
+    for (const [size, blocks] of line.sizes) {
+      const freed = (older.get(size) ?? []).filter((seq) => seq < line.last);
+      // Each line has its own.
+      const taken = new Set(freed.slice(0, blocks));
+      older.set(
+        size,
+        (older.get(size) ?? []).filter((seq) => !taken.has(seq)),
+      );
+      count += size * taken.size;
+    }
+    if (count >= LEAST_SHARE * line.sizes.bytes) line.replaced += 1;
   }
   const largest = maxOf([...made.values()].map(({ sizes }) => sizes.bytes));
   const lines = [...made].filter(([, { sizes, replaced }]) => replaced > 0 && sizes.bytes >= ALIKE * largest);

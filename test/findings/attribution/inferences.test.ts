@@ -149,6 +149,29 @@ describe('backward', () => {
     expectLabels(attribution, { 'g1.0': 'gradient', 'd1.0': 'activation/activation_gradient' });
   });
 
+  it('takes what the next part of a pass frees for no gradient of a parameter, though recomputation divides the pass', async () => {
+    const part = (n: number): Act[] => [
+      alloc(`a${n}`, 9 * MIB, forward(20)),
+      alloc(`d${n}`, 7 * MIB, ENGINE),
+      ...(n > 0 ? [free(`d${n - 1}`)] : []),
+      alloc(`e${n}`, MIB, ENGINE),
+      free(`e${n}`),
+      free(`a${n}`),
+    ];
+    const attribution = await attributed([0, 1, 2, 3].flatMap(part));
+    expectLabels(attribution, { 'd#': 'activation/activation_gradient' });
+  });
+
+  it('infers nothing where only what is live in the dump has its stack', async () => {
+    const gone = [...built(), ...pass(1)].map((act) => ('alloc' in act ? { ...act, stack: ENGINE } : act));
+    const attribution = await attributed([
+      ...gone,
+      alloc('kept', 9 * MIB, forward(20)),
+      ...SIZES.flatMap((_, i) => [free(`g1.${i}`), free(`w${i}`)]),
+    ]);
+    expectLabels(attribution, { kept: 'activation', 'w#': 'unattributed', '[dg]1.#': 'unattributed' });
+  });
+
   it('infers nothing where no stacks were recorded at all', async () => {
     const attribution = await attributed([alloc('x', MIB, ENGINE), alloc('y', MIB, ENGINE), free('x')]);
     expectLabels(attribution, { x: 'unattributed by none' });
@@ -268,6 +291,23 @@ describe('optimizer states', () => {
     const attribution = await attributed([...built(), ...pass(1), ...one(1), ...pass(2), ...one(2), ...pass(3)]);
     expectLabels(attribution, { 'w[12].#': 'parameter/replaced_in_step', 'm[12].#': 'optimizer_state' });
   });
+
+  it('are parameters too where a ring begins in the only step, which writes all anew', async () => {
+    const old = ['m', 'v', 'w'].flatMap((name) => SIZES.map((bytes, i) => ({ name: `${name}${i}`, bytes })));
+    const acts = SIZES.flatMap((bytes, i) =>
+      ['m', 'v', 'w'].flatMap((name, line) => [alloc(`${name}1.${i}`, bytes, step(31 + line)), free(`${name}${i}`)]),
+    );
+    const attribution = await attributed([...acts, ...end(0)], old);
+    expectLabels(attribution, { 'w1.#': 'parameter/replaced_in_step', '[mv]1.#': 'optimizer_state' });
+  });
+
+  it('stay states where all goes with the program, behind its last step', async () => {
+    const old = SIZES.map((bytes, i) => ({ name: `w${i}`, bytes }));
+    const states = SIZES.flatMap((bytes, i) => [alloc(`m${i}`, bytes, adam(160)), alloc(`v${i}`, bytes, adam(164))]);
+    const all = ['w', 'm', 'v'].flatMap((name) => SIZES.map((_, i) => free(`${name}${i}`)));
+    const attribution = await attributed([...pass(1), ...states, ...pass(2), ...end(0), ...all], old);
+    expectLabels(attribution, { '[mv]#': 'optimizer_state' });
+  });
 });
 
 describe('states that an optimizer made before the trace', () => {
@@ -354,6 +394,15 @@ describe('memory from before the recording', () => {
     const count = (component: string) => Object.values(attribution).filter((one) => one.component === component).length;
     expect(count('parameter')).toBe(3);
     expect(count('optimizer_state')).toBe(6);
+  });
+
+  it('is not a third set of states where gradients may be older too', async () => {
+    const names = MANY.map((_, i) => `s${i}`);
+    const acts = [...MANY.map((bytes, i) => alloc(names[i]!, bytes, scratch)), ...names.map(free)];
+    const before = [...'abcd'].flatMap((name) => MANY.map((bytes, i) => ({ name: `${name}${i}`, bytes })));
+    const components = Object.values(await attributed(acts, before)).map(({ component }) => component);
+    const count = (component: string) => components.filter((one) => one === component).length;
+    expect([count('parameter'), count('optimizer_state'), count('before_recording')]).toEqual([8, 16, 8]);
   });
 
   /** Eight parameters of four sizes; passes that add to gradients of earlier steps. */
