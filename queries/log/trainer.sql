@@ -3,6 +3,8 @@
 -- @param  run_id INTEGER
 -- @col    is_megatron BOOLEAN
 -- @col    frames VARCHAR? of the tracebacks, as JSON
+-- @col    framework VARCHAR? megatron-bridge, megatron-lm or nemo, whose configuration the run has; NULL where nothing shows it, and where
+--         another trainer runs Megatron by settings of its own
 -- @why    Settings of Megatron mean nothing to another trainer. Keys are compared as written: other trainers' names for a setting have the
 --         same canonical key. Engines for rollouts have keys of Megatron's spelling.
 WITH
@@ -32,8 +34,15 @@ WITH
     SELECT regexp_matches(file, '(^|[/_.-])megatron([/_.-]|$)', 'i')
     FROM (
       SELECT frame_file AS file FROM incident JOIN mine USING (source_id)
-      UNION ALL SELECT filename FROM frame WHERE frame_id IN (SELECT frame_id FROM stack_frame JOIN stack USING (stack_id))))
-SELECT
-  coalesce(bool_or(megatron), false) AS is_megatron,
-  (SELECT string_agg(DISTINCT coalesce(frames, frame_file), chr(10)) FROM incident JOIN mine USING (source_id)) AS frames
-FROM sign LIMIT 1
+      UNION ALL SELECT filename FROM frame WHERE frame_id IN (SELECT frame_id FROM stack_frame JOIN stack USING (stack_id)))),
+  traceback AS (
+    SELECT string_agg(DISTINCT coalesce(frames, frame_file), chr(10)) AS frames FROM incident JOIN mine USING (source_id)),
+  own AS (SELECT coalesce(bool_or(megatron), false) AS is_megatron FROM sign)
+SELECT is_megatron, frames,
+  CASE WHEN regexp_matches(frames, '(^|[/"])(verl|nemo_rl|skyrl|areal|roll)/') THEN NULL
+    WHEN regexp_matches(frames, '(^|[/"])megatron/bridge/') THEN 'megatron-bridge'
+    WHEN regexp_matches(frames, '(^|[/"])nemo/(collections|lightning|core)/') THEN 'nemo'
+    WHEN regexp_matches(frames, '(^|[/"])(pretrain_[a-z0-9_]+\.py|megatron/training/)') THEN 'megatron-lm'
+    -- Printed by validate_args, which the others do not call.
+    WHEN EXISTS (FROM config_value WHERE run_id = $run_id AND format = 'megatron-lm.layout') THEN 'megatron-lm' END AS framework
+FROM own, traceback

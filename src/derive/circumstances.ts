@@ -5,7 +5,7 @@ import type { Store } from '../store/store.js';
 import { readRunInputs } from './estimate/run-inputs.js';
 import { readLogFacts } from './run/log-facts.js';
 import { completedIterations, readRunTexts } from './run/run-texts.js';
-import type { RawFacts } from './settings/facts.js';
+import type { Framework, RawFacts } from './settings/facts.js';
 import { factsOfRun } from './settings/facts-of-run.js';
 
 export interface Circumstances {
@@ -34,11 +34,14 @@ export async function readCircumstances(
   verdict: Pick<Verdict, 'rank' | 'request' | 'tests'> | undefined,
   capacityBytes: number | null,
 ): Promise<Circumstances> {
-  const facts = await factsOfRun(store, runId);
   const inputs = await readRunInputs(store, runId);
   const { layout, incidents } = await readLogFacts(store, runId);
   const rank = verdict?.rank ?? null;
   const trainer = (await store.one('log.trainer', { run_id: runId }))!;
+  const read = await factsOfRun(store, runId);
+  // Where the settings do not show it, what else was printed may.
+  const name = read.framework.name ?? (trainer.is_megatron ? (trainer.framework as Framework | null) : null);
+  const facts = { ...read, framework: { ...read.framework, name } };
   const isComplete = inputs.missing.length === 0;
   const isJudged = verdict !== undefined && (verdict.request !== null || verdict.tests.length > 0);
   return {

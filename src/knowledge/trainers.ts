@@ -19,8 +19,27 @@ export interface TrainerData {
   readonly source: string;
 }
 
-export const trainerData = (): readonly TrainerData[] =>
-  (loadData('trainers') as { readonly trainers: readonly TrainerData[] }).trainers;
+interface Data {
+  readonly trainers: readonly TrainerData[];
+  readonly sharded: {
+    readonly frames: string;
+    readonly settings: readonly { readonly name: string; readonly value: string }[];
+    readonly source: string;
+  };
+}
+const stored = (): Data => loadData('trainers') as Data;
+
+export const trainerData = (): readonly TrainerData[] => stored().trainers;
+
+/** Whether tracebacks, or settings by the last part of their names, show that parameters are split over GPUs. */
+export function splitsParameters(frames: string, settings: ReadonlyMap<string, string | null>): boolean {
+  const { sharded } = stored();
+  const rules = sharded.settings.map(({ name, value }) => [new RegExp(name), new RegExp(value, 'i')] as const);
+  return (
+    new RegExp(sharded.frames).test(frames) ||
+    [...settings].some(([name, text]) => rules.some(([is, has]) => is.test(name) && has.test(text ?? '')))
+  );
+}
 
 /** The setting that keeps which trainer a command starts. */
 export const TRAINER_KEY = 'training_program';

@@ -19,6 +19,7 @@ import { FixOrder, isLargeRequest } from './failing.js';
 import { type Cost, type FixContext, type FixSpec, type Proposal, reachBytes, type Saving, sizesOf } from './fix.js';
 import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
+import { unplacedText } from './paste-forms.js';
 import { type Candidate, planOf } from './plan.js';
 import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
 import { isConfigured, neededBytes, type Situation, shortfallOf } from './situation.js';
@@ -346,6 +347,7 @@ function describeFix(
   const { spec, proposal, saving, cost, judgement } = scoredFix;
   const [broken] = judgement.broken;
   const outcome = published?.outcomes.get(proposal.id);
+  const unplaced = unplacedText(proposal.change, context.situation.facts.framework.name);
   return {
     id: proposal.id,
     rank,
@@ -371,6 +373,7 @@ function describeFix(
     closes: status === 'forbidden' || (status === 'conditional' && scoredFix.closes === true) ? null : scoredFix.closes,
     requires: [
       ...(proposal.requires ?? []),
+      ...(unplaced === null ? [] : [unplaced]),
       ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),
       ...judgement.assumed.map(
         ({ message, needs }) => `${needs.join(', ')} is unknown and taken for newer: ${message}`,

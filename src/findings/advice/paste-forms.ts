@@ -1,7 +1,8 @@
 /** In which forms the lines of a fix are shown: those of the run's framework. */
 
 import type { Framework } from '../../derive/settings/facts.js';
-import type { PasteForm } from '../../model/results/advise.js';
+import { pasteLines } from '../../knowledge/spellings.js';
+import type { AdviceChange, PasteForm } from '../../model/results/advise.js';
 import type { Situation } from './situation.js';
 
 const FORMS: Readonly<Record<Framework, readonly PasteForm[]>> = {
@@ -19,4 +20,27 @@ export function pasteForms(
 ): readonly PasteForm[] {
   if (asked === undefined && !isMegatron) return ['sbatch', 'trainer', 'python'];
   return FORMS[(asked ?? facts.framework.name) as Framework] ?? EVERY_FORM;
+}
+
+const NAMES: Readonly<Record<Framework, string>> = {
+  'megatron-bridge': 'Megatron Bridge',
+  'megatron-lm': 'Megatron-LM',
+  nemo: 'NeMo',
+};
+
+/**
+ * Settings of a change that the configuration of the run's framework lacks; null where it has all. The number
+ * of GPUs is the scheduler's, and the number of layers alone switches offload on.
+ */
+export function unplacedText({ settings }: AdviceChange, framework: string | null): string | null {
+  const form = FORMS[framework as Framework]?.at(-1);
+  if (form === undefined) return null;
+  const keys = Object.entries(settings).filter(
+    ([key, value]) =>
+      value !== null &&
+      !['world_size', 'cpu_offloading'].includes(key) &&
+      pasteLines({ settings: { [key]: value }, env: {} })[form].length === 0,
+  );
+  if (keys.length === 0) return null;
+  return `${NAMES[framework as Framework]} lacks a setting for ${keys.map(([key, value]) => `${key}=${value}`).join(', ')}: set it in code`;
 }

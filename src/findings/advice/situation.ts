@@ -37,9 +37,15 @@ const ENGINE_SETTINGS: ReadonlySet<string> = new Set([
   'gpu_memory_utilization',
 ]);
 
+/** Layout and data type of a job, which its launcher and banners print: they show nothing of the model. */
+const LAYOUT =
+  /^(?:world_size|bf16|fp16|params_dtype|nnodes|nproc_per_node|ntasks\w*|(?:\w+_)?(?:data|tensor|pipeline|context|expert)\w*_parallel_size)$/;
+
 /** Whether any setting of the trainer was read. */
 export function isConfigured({ facts }: Situation): boolean {
-  return [...facts.settings.keys()].some((key) => !ENGINE_SETTINGS.has(key) && key !== TRAINER_KEY);
+  return [...facts.settings.keys()].some(
+    (key) => !ENGINE_SETTINGS.has(key) && key !== TRAINER_KEY && !LAYOUT.test(key),
+  );
 }
 
 const shortfallText = textsOf('advice', 'shortfall');

@@ -4,7 +4,7 @@ import type { ExplicitValue } from '../../derive/settings/facts.js';
 import { isFullySharded, zeroStage } from '../../derive/settings/sharded.js';
 import { asNumber } from '../../derive/settings/values.js';
 import type { View } from '../../derive/settings/view.js';
-import { TRAINER_KEY, type TrainerData, trainerData } from '../../knowledge/trainers.js';
+import { splitsParameters, TRAINER_KEY, type TrainerData, trainerData } from '../../knowledge/trainers.js';
 import type { Situation } from './situation.js';
 
 type Run = Pick<Situation, 'facts' | 'frames' | 'isMegatron'>;
@@ -85,8 +85,9 @@ export function hasDeepSpeed({ frames }: Pick<Run, 'frames'>, view: View): boole
 }
 
 /** Parameters are split over the GPUs, by settings or frames. */
-export function isShardedRun({ frames }: Pick<Run, 'frames'>, view: View): boolean {
-  return isFullySharded(view) || /deepspeed\/runtime\/zero\/stage3|torch\/distributed\/fsdp\//.test(frames);
+export function isShardedRun(run: Pick<Run, 'frames' | 'facts'>, view: View): boolean {
+  const settings = new Map([...written(run)].map(([name, { value }]) => [name, value]));
+  return isFullySharded(view) || splitsParameters(run.frames, settings);
 }
 
 function deepSpeedFile(view: View): string | null {

@@ -125,6 +125,9 @@ export interface FixParts {
 /** Lines of a fix in the form of the run's framework: variables of its launch first. */
 export function pastedLines({ paste }: ShortFix, forms: readonly PasteForm[]): readonly string[] {
   const lists = forms.filter((form) => form !== 'sbatch').map((form) => paste[form]);
+  // The framework of a Megatron run is unknown: no line is known to be in its syntax.
+  if (forms.includes('megatron_bridge') && forms.includes('megatron_lm'))
+    return forms.includes('sbatch') ? paste.sbatch : [];
   return [...(forms.includes('sbatch') ? paste.sbatch : []), ...(lists.find((lines) => lines.length > 0) ?? [])];
 }
 

@@ -32,6 +32,13 @@ export const ANY_TRAINER_FIXES: FixCode = {
     if (isShardedRun(situation, view) || context.config.world === 1) return [];
     // As the weights are made, or loaded, the fix for just that takes its place.
     if (isOfWeights(failingActivityOf(situation))) return [];
+    if (situation.isMegatron)
+      return {
+        title:
+          'parameters, gradients and optimizer states split further: the distributed optimizer, more tensor or pipeline parallelism, or Megatron-FSDP',
+        saving: unknownSaving('each GPU keeps its share of them'),
+        python: [],
+      };
     const [first = ''] = trainerLines(situation, view, 'shard-state');
     const how =
       hasDeepSpeed(situation, view) || /deepspeed/.test(first)
