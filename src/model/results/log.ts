@@ -121,7 +121,10 @@ export interface IterationSummary
 
 /** A launch of the run, and how it ended. */
 export interface AttemptSummary extends RowOf<'log.attempts'>, Omit<LaunchEnd, 'attempt'> {
-  /** Settings that differ between the launches, those that bear on memory first; null: not printed, or None. */
+  /**
+   * Settings that differ between the launches, those that bear on memory first. Null: None, or not set, where the
+   * launch printed a text that would have it; missing: not known.
+   */
   readonly settings: Readonly<Record<string, string | null>>;
 }
 

@@ -30,6 +30,9 @@ function failedFirst({ ending, ending_rank: rank, ending_host: host }: Launch): 
 const iterationsOf = ({ iteration_lines: lines, first_iteration: from, last_iteration: to }: Launch): string =>
   lines === 0 ? 'none' : `${countOr(from)} to ${countOr(to)}`;
 
+const settingText = (value: string | null | undefined): string =>
+  value === null ? 'unset' : shortText(value ?? '-', 30);
+
 /** `most`: rows; what is left out is counted below them. */
 export function launchTable({ attempts }: Pick<LogRun, 'attempts'>, most: number, indent: string): string[] {
   const names = [...new Set(attempts.flatMap(({ settings }) => Object.keys(settings)))];
@@ -37,7 +40,7 @@ export function launchTable({ attempts }: Pick<LogRun, 'attempts'>, most: number
   const groups = new Map<string, Group>();
   for (const launch of launchesInOrder(attempts)) {
     const { ending, peak_reserved_bytes: reserved, peak_allocated_bytes: allocated } = launch;
-    const settings = shownNames.map((name) => launch.settings[name]);
+    const settings = shownNames.map((name) => settingText(launch.settings[name]));
     const key = [ending, failedFirst(launch), reserved, allocated, iterationsOf(launch), ...settings].join('\n');
     getOrAdd(groups, key, (): Group => ({ first: launch, launches: [] })).launches.push(launch);
   }
@@ -52,7 +55,7 @@ export function launchTable({ attempts }: Pick<LogRun, 'attempts'>, most: number
           4,
         ),
       ),
-      ...shownNames.map((name) => left<Group>(shortText(name, 30), ({ first }) => first.settings[name] ?? '-')),
+      ...shownNames.map((name) => left<Group>(shortText(name, 30), ({ first }) => settingText(first.settings[name]))),
       left('ended', ({ first }) => ENDINGS[first.ending]),
       attempts.some((launch) => failedFirst(launch) !== '') && left('failed first', ({ first }) => failedFirst(first)),
       attempts.some(({ peak_reserved_bytes: bytes }) => bytes !== null) &&

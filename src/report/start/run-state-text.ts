@@ -148,6 +148,8 @@ export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResu
 // ---- other launches
 
 const MOST_GROUPS = 3;
+/** With their figures. */
+const MOST_OOM_GROUPS = 8;
 
 const launches = (attempts: readonly number[]): string =>
   `${attempts.length === 1 ? 'launch' : 'launches'} ${rankList(attempts, 4).replaceAll(/(\d)-(\d)/g, '$1 to $2')}`;
@@ -169,34 +171,38 @@ export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseRe
 export function launchTexts({ launch_ooms: ooms, launches: ends, judged_launch: judged }: DiagnoseResult): string[] {
   const done = new Set([judged, ...oomAttempts(ooms)]);
   const otherEnds = ends.filter(({ attempt }) => !done.has(attempt));
-  const shown = ooms.slice(0, MOST_GROUPS).map(oomText);
-  const more = ooms.length - shown.length;
   return [
-    ...shown,
-    ...(more > 0 ? [`${counted(more, 'other group')} of launches with an OOM: mbforensics log`] : []),
+    ...(ooms.length === 0 ? [] : [oomsText(ooms)]),
     ...(otherEnds.length === 0 ? [] : [`other launches: ${endTexts(otherEnds)}`]),
   ];
 }
 
-function oomText({
-  attempts,
-  requested_bytes: asked,
-  free_bytes: free,
-  total_bytes: total,
-  ...oom
-}: LaunchOoms): string {
+/** Every launch that ran out of memory, in one text: what differs between them, then what all have. */
+function oomsText(ooms: readonly LaunchOoms[]): string {
+  const all = ooms.map(oomParts);
+  const shared = all[0]!.filter((part) => all.every((parts) => parts.includes(part)));
+  const sharedText = shared.join(', ');
+  const title = `${launches(oomAttempts(ooms))} ran out of memory`;
+  if (ooms.length === 1)
+    return `${title}${ooms[0]!.attempts.length === 1 ? '' : ', each with the same figures'}: ${sharedText}`;
+  const different = ooms
+    .slice(0, MOST_OOM_GROUPS)
+    .map(({ attempts }, i) => `${launches(attempts)}: ${all[i]!.filter((part) => !shared.includes(part)).join(', ')}`);
+  const more = ooms.length - different.length;
+  return `${title}: ${different.join(' · ')}${more > 0 ? ` · ${counted(more, 'other group')}: mbforensics log` : ''}${shared.length === 0 ? '' : `; each ${sharedText}`}`;
+}
+
+function oomParts({ requested_bytes: asked, free_bytes: free, total_bytes: total, ...oom }: LaunchOoms): string[] {
   const { rank, device, iteration, frame, file, line } = oom;
-  const repeated = attempts.length === 1 ? '' : ', each with the same figures';
-  const parts = [
+  return [
     ...(asked === null ? [] : [`${formatBytes(asked)} requested`]),
     ...(free === null ? [] : [`${formatBytes(free)} free${total === null ? '' : ` of ${formatBytes(total)}`}`]),
     ...(rank === null ? [] : [rankWords([rank])]),
     ...(device === null ? [] : [`device ${device}`]),
     ...(iteration === null ? [] : [`after iteration ${formatCount(iteration)}`]),
     ...(frame === null ? [] : [`in ${keepEnd(printable(frame), 60)}`]),
+    `${keepEnd(printable(file), 40)} line ${formatCount(line)}`,
   ];
-  const place = `${keepEnd(printable(file), 40)} line ${formatCount(line)}`;
-  return `${launches(attempts)} ran out of memory${repeated}: ${[...parts, place].join(', ')}`;
 }
 
 /** Neighbours with one end together: `5 to 8: end unknown`; of many groups, how often each end was. */

@@ -165,7 +165,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...launch(...steps(1, 9), FINISHED.megatron),
     ],
     headline: /^OOM IN LAUNCHES 1 TO 2 · launch 3 of 3 finished/,
-    shows: [/launch 1 ran out of memory: 1\.50 GiB requested/, /launch 2 ran out of memory: 2\.25 GiB requested/],
+    shows: [/launches 1 to 2 ran out of memory: launch 1: 1\.50 GiB requested/, /launch 2:\s+2\.25 GiB requested/],
     document: { state: 'finished' },
   },
 };
