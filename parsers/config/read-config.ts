@@ -13,6 +13,7 @@ import {
 } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
+import { ManifestSettings } from '../../src/text/manifest-settings.js';
 import { readPlainYaml, type TreeNote, type Trees } from '../../src/text/plain-yaml.js';
 import { readShellSettings, type ShellCut } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
@@ -50,6 +51,9 @@ class Reading {
       case 'script':
         for (const { finding, at } of readShellSettings(text, (cut) => this.cutShort(cut))) this.give(finding, at);
         break;
+      case 'manifest':
+        this.manifest(text);
+        break;
       case 'environ':
         this.environment(readEnviron(text), 'process environ');
         break;
@@ -86,6 +90,17 @@ class Reading {
       text: `Not read in full: ${what}.`,
       ...this.text.place(at),
     });
+  }
+
+  private manifest(text: string): void {
+    const settings = new ManifestSettings((finding, at) => this.give(finding, at));
+    for (let from = 0; from < text.length; ) {
+      const at = text.indexOf('\n', from);
+      const to = at < 0 ? text.length : at;
+      settings.line(text.slice(from, to), from);
+      from = to + 1;
+    }
+    settings.end();
   }
 
   private environment(entries: readonly EnvEntry[], origin: EnvOrigin): void {

@@ -15,6 +15,7 @@ export type ConfigKind =
   | 'json'
   | 'toml'
   | 'script'
+  | 'manifest'
   | 'env-dump'
   | 'environ';
 
@@ -109,6 +110,9 @@ function yaml(text: string, name: string, need: number): Recognised | null {
   }
   if (/^[ \t]{0,200}_target_: (?:nemo|megatron)[._]/m.test(text)) {
     return { kind: 'nemo-yaml', score: SURE, why: 'It is a configuration tree of NeMo.' };
+  }
+  if (/^apiVersion:/m.test(text) && /^ {0,200}(?:- )?(?:containers|entrypoint|runtimeEnvYAML):/m.test(text)) {
+    return { kind: 'manifest', score: SURE, why: 'It describes a job of Kubernetes.' };
   }
   if (/^MODEL_ARGS:/m.test(text)) {
     return { kind: 'megatron-test-yaml', score: SURE, why: 'It is a model_config.yaml of Megatron-LM tests.' };

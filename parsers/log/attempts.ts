@@ -141,13 +141,16 @@ export class AttemptTracker {
     const failed = this.failedAt > 0;
     // What is printed behind an end that came before all output, as standard error may, is of the launch that ended.
     const isOver = this.over === 'finished' || (this.over === 'ended' && (known || this.started || this.trained));
+    const isWitness = stage === 'loop' || stage === 'command';
     const begins =
-      stage === 'loop'
-        ? (failed && known) || (isOver && this.over === 'ended')
-        : this.trained ||
-          isOver ||
-          (failed && (known || (this.reached >= BUILD && rank < this.reached))) ||
-          (this.reached >= LOOP && (known || this.lowest <= rank));
+      stage === 'command'
+        ? known && (this.trained || isOver || failed)
+        : stage === 'loop'
+          ? (failed && known) || (isOver && this.over === 'ended')
+          : this.trained ||
+            isOver ||
+            (failed && (known || (this.reached >= BUILD && rank < this.reached))) ||
+            (this.reached >= LOOP && (known || this.lowest <= rank));
     if (begins && !this.isLateWriter(key, banner)) this.begin(line, `launch: ${label}`, timeUs);
     else if (!this.firstLaunchSeen && stage !== 'loop') {
       this.firstLaunchSeen = true;
@@ -155,7 +158,7 @@ export class AttemptTracker {
     }
     const isOfProcess = stage === 'process' || stage === 'loop';
     this.note(banner, key, isOfProcess);
-    if (stage !== 'loop') {
+    if (!isWitness) {
       this.reached = Math.max(this.reached, rank);
       this.lowest = Math.min(this.lowest, rank);
     }

@@ -230,8 +230,11 @@ export interface EnvFinding extends Pick<TableRows['log_env'], 'key' | 'value'> 
   readonly origin: EnvOrigin;
 }
 
-/** What prints the banner of a launch, in the order in which they print. */
-export const LAUNCH_STAGES = ['job', 'launcher', 'process'] as const;
+/**
+ * What prints the banner of a launch, in the order in which they print. A command is what someone typed or pasted: the
+ * first one may come after the output that it belongs to.
+ */
+export const LAUNCH_STAGES = ['command', 'job', 'launcher', 'process'] as const;
 export type LaunchStage = (typeof LAUNCH_STAGES)[number];
 
 /**

@@ -13,7 +13,9 @@ import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } fr
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
 import { loadData } from '../knowledge/load-data.js';
 import { TRAINER_KEY, trainerOfCommand } from '../knowledge/trainers.js';
+import { readLiteral } from '../model/literal.js';
 import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
+import { flattenSettings } from './flatten-settings.js';
 import { evaluateArithmetic } from './shell-arithmetic.js';
 import {
   joinMapped,
@@ -440,7 +442,7 @@ class ShellReader {
         return true;
       }
       if (FLAG.test(text)) {
-        if (base === '-c' && index > 0 && /^(?:ba|z|da)?sh$/.test(baseName(words[index - 1]!))) {
+        if (/^-[a-z]{0,4}c$/.test(base) && index > 0 && /^(?:ba|z|da)?sh$/.test(baseName(words[index - 1]!))) {
           const script = words[index + 1];
           if (script !== undefined && nested < MOST_NESTED) this.read(script, nested + 1);
           return true;
@@ -502,7 +504,10 @@ class ShellReader {
     const match = /^(--?[\w-]{1,60})(?:=([\s\S]*))?$/.exec(words[index]!.text);
     if (match === null) return 0;
     const name = match[1]!.replace(/^-+/, '').replaceAll('-', '_');
-    if (DATA.switches.includes(name)) return 0;
+    if (DATA.switches.includes(name)) {
+      if (DATA.launcher.includes(name)) this.flag(match[1]!, null, placeOf(words[index]!, 0));
+      return 0;
+    }
     const [value, taken] = this.optionValue(words, index, match[2]);
     if (value === null) return 0;
     if (DATA.launcher.includes(name)) this.flag(match[1]!, value, placeOf(words[index]!, 0));
@@ -530,11 +535,20 @@ class ShellReader {
   }
 
   private containerOption(words: readonly MappedText[], index: number): number {
-    const match = /^(?:-e|--env)(?:=([\s\S]*))?$/.exec(words[index]!.text);
+    const match = /^(?:-e|--env|--runtime-env-json)(?:=([\s\S]*))?$/.exec(words[index]!.text);
     if (match === null) return 0;
     const text = match[1] ?? words[index + 1]?.text ?? '';
-    this.assigned(text, placeOf(words[index]!, 0));
+    const at = placeOf(words[index]!, 0);
+    if (text.trimStart().startsWith('{')) this.runtimeEnvironment(text, at);
+    else this.assigned(text, at);
     return match[1] === undefined ? 1 : 0;
+  }
+
+  /** Ray sets these for the workers of a job. */
+  private runtimeEnvironment(json: string, at: number): void {
+    flattenSettings(readLiteral(json), (path, value) => {
+      if (path.at(-2) === 'env_vars') this.env(path.at(-1)!, value, at);
+    });
   }
 
   /** Flags and overrides of a training program. */

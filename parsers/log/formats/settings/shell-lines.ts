@@ -1,6 +1,7 @@
 import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
 import { envFinding, keptEnv } from '../../../../src/knowledge/env-keys.js';
 import { TRAINER_KEY } from '../../../../src/knowledge/trainers.js';
+import { ManifestSettings } from '../../../../src/text/manifest-settings.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
 import type { BlockCode, Emit, LineCode } from '../contract.js';
 
@@ -28,6 +29,12 @@ export const shellTrace: LineCode = {
 const LAUNCHER =
   /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|(?:swift|megatron) (?:sft|pt|rlhf)|llamafactory-cli|axolotl|trl|tune run|vllm serve|nemo llm|(?:docker|podman) run)\s/;
 
+/** Of a shell that waits for a command: `user@host:~$ `, `(base) root@host:/work# `, `$ `. A bare `# ` is a comment. */
+const PROMPT =
+  /^\s{0,8}(?:(?:\([\w.-]{1,40}\) {0,2})?\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\s$#%>]{0,200}(?: [^\s$#%>]{1,100})?[$#%>] {1,4}|[$%❯] {1,4})/;
+/** A command that begins with variables. */
+const DIRECT = /^\s{0,8}(?:export |env )?[A-Z][A-Z0-9_]{2,80}=/;
+
 /** Where the word of a launcher or script begins, or -1. */
 function commandStart(line: string): number {
   const script = line.search(/\.(?:py|sh) /);
@@ -50,6 +57,7 @@ function commandStart(line: string): number {
  */
 export const commandLine: LineCode = {
   id: 'shell.command-line',
+  anchors: ENV_ANCHORS,
   read({ line }, emit) {
     if (/^\s{0,200}(?:\+{1,16} |usage:|File ")/.test(line!) || /\[-h\]|: error: |unrecognized arguments/.test(line!))
       return;
@@ -61,7 +69,10 @@ export const commandLine: LineCode = {
 const LIST = /\[((?:(?:'[^'\n]{0,2000}'|"[^"\n]{0,2000}")(?:, {0,4})?){2,400})\]/;
 const ITEM = /'[^'\n]{0,2000}'|"[^"\n]{0,2000}"/g;
 
-/** Prose has at most one known setting; a trainer that is started counts as one. */
+/**
+ * Prose has at most one known setting; a trainer that is started counts as one. Behind a prompt, or where the line
+ * begins with the command, a variable is enough.
+ */
 function emitCommand(line: string, emit: Emit): void {
   const list = LIST.exec(line)?.[1]?.match(ITEM)?.join(' ');
   const text =
@@ -70,13 +81,18 @@ function emitCommand(line: string, emit: Emit): void {
       : /^["']--/.test(list)
         ? `python train.py ${list}`
         : ` ${list.replace(/^["']([^"']*)["']/, '$1')}`;
-  const start = commandStart(text);
-  if (start < 0) return;
-  const settings = readShellSettings(text.slice(start));
+  const at = commandStart(text);
+  if (at < 0) return;
+  const prompt = PROMPT.exec(text)?.[0].length ?? 0;
+  const isDirect = prompt > 0 || DIRECT.test(text) || text.slice(0, at).trim() === '';
+  const settings = readShellSettings(text.slice(isDirect ? prompt : at));
   const known = settings.filter(
-    ({ finding }) => finding.row === 'config' && (finding.key === TRAINER_KEY || isKnownConfigKey(finding.rawKey)),
+    ({ finding }) =>
+      (finding.row === 'env' && isDirect) ||
+      (finding.row === 'config' && (finding.key === TRAINER_KEY || isKnownConfigKey(finding.rawKey))),
   );
-  if (known.length >= 2) for (const { finding } of settings) emit(finding);
+  const isSure = prompt > 0 || known.some(({ finding }) => finding.row === 'env');
+  if (known.length >= (isSure ? 1 : 2)) for (const { finding } of settings) emit(finding);
 }
 
 /** A command over several lines, each but the last with a backslash at its end: pasted, or printed by its script. */
@@ -114,7 +130,38 @@ export const envLine: LineCode = {
     // A value that the shell had not yet expanded is not a setting of the run.
     if (value!.includes('$')) return;
     const text = value!.replace(/^(["'])([\s\S]*)\1$/, '$2');
-    const finding = envFinding(name!, text, how === 'export ' ? 'script' : 'env dump');
+    const origin = how === 'export ' ? 'script' : how?.startsWith('-') === true ? 'config file' : 'env dump';
+    const finding = envFinding(name!, text, origin);
     if (finding !== null) emit(finding);
+  },
+};
+
+/** Keys of the same level as the first one. */
+const MANIFEST_KEY =
+  /^\s{0,200}(?:apiVersion|kind|metadata|spec|status|services|name|value|image\w{0,20}|command|args|entrypoint|env\w{0,8}|env_vars|environment|runtime_?env|runtimeEnvYAML|working_?[dD]ir|pip|resources|volumes?\w{0,10}|ports|securityContext|restartPolicy|---):?(?:\s|$)/;
+
+/** The description of a job, or a part of it. Other lines than those of such a text end it. */
+export const manifest: BlockCode = {
+  id: 'job.manifest',
+  begin(match, emit) {
+    const reader = new ManifestSettings((finding) => emit(finding));
+    const first = match.input;
+    const base = first.search(/\S/);
+    reader.line(first, 0);
+    const belongs = (text: string): boolean => {
+      const indent = text.search(/\S/);
+      if (indent < 0 || reader.continues(indent)) return true;
+      if (indent > base || (indent === base && text[indent] === '-'))
+        return /^\s{0,200}(?:- {0,8}|#|["']?[\w./-]{1,200}["']?:(?:\s|$))/.test(text);
+      return indent === base && MANIFEST_KEY.test(text);
+    };
+    return {
+      line(text) {
+        if (!belongs(text)) return 'over';
+        reader.line(text, 0);
+        return 'taken';
+      },
+      end: () => reader.end(),
+    };
   },
 };
