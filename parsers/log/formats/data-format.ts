@@ -356,7 +356,10 @@ class RowCompiler {
       const otherValues: { name: string; value: number | null; text: string }[] = [];
       const known: Record<string, unknown> = {};
       where(known, groups);
-      for (const [slot, value] of slots) known[slot] = value(groups);
+      for (const [slot, value] of slots) {
+        const number = value(groups);
+        if (number !== undefined) known[slot] = number;
+      }
       for (const [name, value] of named) {
         const text = value(groups);
         if (text !== undefined) otherValues.push({ name, value: pythonNumber(String(text)), text: String(text) });
