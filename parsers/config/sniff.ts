@@ -111,7 +111,10 @@ function yaml(text: string, name: string, need: number): Recognised | null {
   if (/^[ \t]{0,200}_target_: (?:nemo|megatron)[._]/m.test(text)) {
     return { kind: 'nemo-yaml', score: SURE, why: 'It is a configuration tree of NeMo.' };
   }
-  if (/^apiVersion:/m.test(text) && /^ {0,200}(?:- )?(?:containers|entrypoint|runtimeEnvYAML):/m.test(text)) {
+  if (
+    /^apiVersion:/m.test(text) &&
+    /^ {0,200}(?:- )?(?:containers|entrypoint|runtimeEnvYAML):(?! {0,40}\[\])/m.test(text)
+  ) {
     return { kind: 'manifest', score: SURE, why: 'It describes a job of Kubernetes.' };
   }
   if (/^MODEL_ARGS:/m.test(text)) {

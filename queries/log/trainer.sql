@@ -45,4 +45,4 @@ SELECT is_megatron, frames,
     WHEN regexp_matches(frames, '(^|[/"])(pretrain_[a-z0-9_]+\.py|megatron/training/)') THEN 'megatron-lm'
     -- Printed by validate_args, which the others do not call.
     WHEN EXISTS (FROM config_value WHERE run_id = $run_id AND format = 'megatron-lm.layout') THEN 'megatron-lm' END AS framework
-FROM own, traceback
+FROM own CROSS JOIN traceback LIMIT 1

@@ -179,7 +179,7 @@ class JsonText extends Unwrap {
     const letter = String.fromCharCode(byte);
     if (letter === 'u') this.isHex = true;
     else if (this.state === 'text' && (letter === 'n' || letter === 'r')) {
-      // Docker's record has no other line end than its last byte.
+      // The last byte is the only line end of a record of Docker.
       this.textBytes += letter === 'n' ? Number.NEGATIVE_INFINITY : 1;
       if (letter === 'r' || this.last !== 'r') this.innerEnd();
       this.last = letter;

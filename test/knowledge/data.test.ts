@@ -206,6 +206,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         ...{ 'lines?': { '*': LIST }, fixes: { '*': { '*': 'string|null' } } },
       },
     ],
+    sharded: { frames: 'string', settings: [{ name: 'string', value: 'string' }], source: 'string' },
   },
   symptoms: [
     {

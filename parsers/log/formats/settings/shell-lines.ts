@@ -32,6 +32,8 @@ const LAUNCHER =
 /** Of a shell that waits for a command: `user@host:~$ `, `(base) root@host:/work# `, `$ `. A bare `# ` is a comment. */
 const PROMPT =
   /^\s{0,8}(?:(?:\([\w.-]{1,40}\) {0,2})?\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\s$#%>]{0,200}(?: [^\s$#%>]{1,100})?[$#%>] {1,4}|[$%❯] {1,4})/;
+/** A command that begins with its program. */
+const PROGRAM = /^\s{0,8}python[\d.]{0,5} (?:-m (?!(?:pip|venv|ensurepip) )[\w.]{1,200}|[\w./-]{1,200}\.py) /;
 /** A command that begins with variables. */
 const DIRECT = /^\s{0,8}(?:export |env )?[A-Z][A-Z0-9_]{2,80}=/;
 
@@ -71,7 +73,7 @@ const ITEM = /'[^'\n]{0,2000}'|"[^"\n]{0,2000}"/g;
 
 /**
  * Prose has at most one known setting; a trainer that is started counts as one. Behind a prompt, or where the line
- * begins with the command, a variable is enough.
+ * begins with the command, a variable is enough, and so is any setting of a module or file that Python starts there.
  */
 function emitCommand(line: string, emit: Emit): void {
   const list = LIST.exec(line)?.[1]?.match(ITEM)?.join(' ');
@@ -91,8 +93,8 @@ function emitCommand(line: string, emit: Emit): void {
       (finding.row === 'env' && isDirect) ||
       (finding.row === 'config' && (finding.key === TRAINER_KEY || isKnownConfigKey(finding.rawKey))),
   );
-  const isSure = prompt > 0 || known.some(({ finding }) => finding.row === 'env');
-  if (known.length >= (isSure ? 1 : 2)) for (const { finding } of settings) emit(finding);
+  const isSure = PROGRAM.test(text) || prompt > 0 || known.some(({ finding }) => finding.row === 'env');
+  if (isSure ? settings.length > 0 : known.length >= 2) for (const { finding } of settings) emit(finding);
 }
 
 /** A command over several lines, each but the last with a backslash at its end: pasted, or printed by its script. */
