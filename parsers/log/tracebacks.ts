@@ -66,6 +66,7 @@ const MOST_SILENT_AFTER = 64;
 /** Own lines between the end of a message and `During handling of …`. */
 const GAP_LINES = 2;
 
+const FRAME_BEGINS = /^\s{0,64}[|│]?\s{0,16}File "/;
 const CHAIN =
   /^\s{0,64}[|│]?\s{0,16}(?:During handling of the above exception|The above exception was the direct cause of)/;
 /** What a message's next line does not begin with: a record of a logger, a launcher, a footer or a report. */
@@ -90,6 +91,8 @@ interface Open {
   sure: boolean;
   frames: number;
   frame: TracebackFrame | null;
+  /** A line that begins a frame, which a terminal's edge cut. */
+  cutFrame: string;
   /** Innermost last. */
   readonly inner: TracebackFrame[];
   readonly frameKeys: string[];
@@ -203,6 +206,7 @@ export class TracebackAssembly {
       sure: false,
       frames: 0,
       frame: null,
+      cutFrame: '',
       inner: [],
       frameKeys: [],
       ranges: [[segment.line, segment.line]],
@@ -229,7 +233,12 @@ export class TracebackAssembly {
     }
     const newest = going.at(-1)!;
     const text = strip(segment.text, newest.lead);
-    const frame = readFrame(text);
+    const frame = readFrame(text) ?? (newest.cutFrame === '' ? null : readFrame(newest.cutFrame + text));
+    newest.cutFrame = frame === null && FRAME_BEGINS.test(text) ? text : '';
+    if (newest.cutFrame !== '') {
+      this.own(newest, segment);
+      return;
+    }
     if (frame !== null) {
       const open = ownerOf(going, frame);
       this.own(open, segment);
