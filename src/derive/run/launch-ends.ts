@@ -73,8 +73,8 @@ function endingOf(incident: LogIncident | undefined, role: string | undefined, i
   if (kind === 'cancelled' || kind === 'time_limit' || kind === 'preempted' || kind === 'killed') return kind;
   if (kind === 'hardware' && /node fail/i.test(text)) return 'node_failure';
   if (isOomKind(kind)) return 'oom';
-  // What mpirun names has failed, with a code that is on another line.
-  if (role !== 'secondary' || kind !== 'other' || grammar.startsWith('mpi.')) return 'failed';
+  // What mpirun names has failed, with a code that is on another line. Of a worker that Ray lost none is printed.
+  if (role !== 'secondary' || kind !== 'other' || /^(?:mpi|ray)\./.test(grammar)) return 'failed';
   return exitCode === null || exitCode === 0 ? 'unknown' : 'failed';
 }
 
