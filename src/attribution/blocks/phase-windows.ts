@@ -39,15 +39,15 @@ const KEEPS = codesOf(['unknown', 'logging']);
 const BEFORE_BACKWARD = codesOf(['forward', 'backward', 'grad_finalize', 'param_gather', 'unknown']);
 
 /**
- * Whether allocations without Python frames were made without them. Recorded with `context="state"`, only what is live
- * in the dump has frames: of what the trace shows to go, none has, not even what was made before the rest.
+ * Whether a missing Python frame shows that none was there. Recorded with `context="state"`, only what is live in the
+ * dump has frames: nothing that is freed in the trace has any, even if it was allocated before the rest.
  */
 function showsFrames(lives: Lives, classes: StackClasses): boolean {
   const isPython = (row: number): boolean => classes(lives.stackId[row]!).kind === 'python';
   let hasFrames = false;
   let lastKept = -1;
   let firstGone = NEVER;
-  // What waits to be free in the dump has frames there too, but no more are made behind it.
+  // Blocks whose free is pending in the dump have frames there too; nothing that is kept is allocated after them.
   let firstFreed = NEVER;
   for (let row = lives.starts; row < lives.count; row += 1) {
     const freed = lives.freedSeq[row]!;

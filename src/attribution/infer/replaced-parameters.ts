@@ -82,7 +82,7 @@ function lastMaker(of: Attribution): ReadonlySet<number> {
     const end = phases.endOf(row);
     if (window.get(stack) !== end) {
       const { replaced = 0, freed = [] } = made.get(stack) ?? {};
-      // What goes in a window in which the line makes nothing is not replaced, but freed when the program ends.
+      // What is freed in a window in which the line allocates nothing is not replaced: the program ends.
       const isReplaced = (seq: number): boolean => seq <= end && phases.phaseAt(seq) === 'optimizer_step';
       const count = replaced + freed.filter(isReplaced).length;
       made.set(stack, { sizes: new SizeCounts(), last: -1, replaced: count, freed: [] });
