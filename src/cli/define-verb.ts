@@ -2,7 +2,9 @@
 import { type Command, Option } from 'commander';
 import { hideSecretsIn } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
+import type { Document } from '../report/document/document.js';
 import { toJson } from '../report/json.js';
+import { documentText } from '../report/render/text.js';
 import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
 import type { Specs, Values } from './options.js';
@@ -32,10 +34,12 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> exte
   readonly takesFlags?: boolean;
   /** Undefined where there is nothing (more) to print. The session closes what was opened. */
   ask(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
-  /** What `--json` prints, if it is only a part of the result. */
-  document?(result: Result): unknown;
-  /** The result as text; with `--json` it is printed as JSON instead. */
-  render(result: Result, inputs: Given<Operands, Options>, context: Context): string;
+  /** What `--json=full` prints, if it is only a part of the result. */
+  full?(result: Result): unknown;
+  /** The result as a document: text, the short JSON and Markdown (by the option `markdown`) are its renderings. */
+  document?(result: Result, inputs: Given<Operands, Options>, context: Context): Document;
+  /** The result as text, if the verb makes no document. */
+  render?(result: Result, inputs: Given<Operands, Options>, context: Context): string;
   /** Further renderings, by the options that name their files; `-` replaces the answer. */
   readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => string | Promise<string> };
   /** The exit code, unless a file could not be read. */
@@ -161,7 +165,16 @@ function ended(text: string): string {
 
 /** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
 async function answer<Operands extends Specs, Options extends Specs, Result>(
-  { ask, document, render, reports = {}, exitCode, judges = false, storeless }: Definition<Operands, Options, Result>,
+  {
+    ask,
+    full,
+    document,
+    render,
+    reports = {},
+    exitCode,
+    judges = false,
+    storeless,
+  }: Definition<Operands, Options, Result>,
   inputs: Given<Operands, Options>,
   context: Context,
   program: Command,
@@ -176,12 +189,17 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
     if (result !== undefined) {
       const files = new Map<string, string>();
       const values: Readonly<Record<string, unknown>> = inputs;
-      for (const key of Object.keys(reports)) if (typeof values[key] === 'string') files.set(key, values[key]);
-      if (![...files.values()].includes('-'))
-        context.out(ended(inputs.json ? toJson(document?.(result) ?? result) : render(result, inputs, context)));
+      for (const key of ['markdown', ...Object.keys(reports)])
+        if (typeof values[key] === 'string') files.set(key, values[key]);
+      const made = document?.(result, inputs, context);
+      const text = (): string => (made === undefined ? render!(result, inputs, context) : documentText(made));
+      const json = (): string => toJson(full?.(result) ?? result);
+      if (![...files.values()].includes('-')) context.out(ended(inputs.json ? json() : text()));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
-        await writeReport(file, await reports[key]!(result), context);
+        const report =
+          reports[key] ?? (async () => (await import('../report/render/markdown.js')).documentMarkdown(made!));
+        await writeReport(file, await report(result), context);
       }
     }
     for (const remark of session.remarks) context.err(remark);

@@ -8,6 +8,8 @@ export const screen = {
   /** Columns of a line. */
   width: 100,
   color: false,
+  /** Tables have whole rows, however long: a program reads them. */
+  isLossless: false,
 };
 
 export const LEAST_WIDTH = 60;

@@ -10,7 +10,8 @@ import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.
 import type { DiffResult } from '../../src/model/results/diff.js';
 import type { LogResult } from '../../src/model/results/log.js';
 import { diffMarkdown } from '../../src/report/compare/diff-markdown.js';
-import { peakMarkdown } from '../../src/report/moment/peak-markdown.js';
+import { peakDocument } from '../../src/report/moment/peak-document.js';
+import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { logMarkdown } from '../../src/report/run/log-markdown.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
 import { diagnoseMarkdown } from '../../src/report/start/diagnose-markdown.js';
@@ -107,12 +108,14 @@ describe('--markdown', () => {
       const peak = answer<PeakResult>('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
       const text = markdown('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
       expectSoundMarkdown(text);
-      expect(peakMarkdown(peak)).toBe(text);
+      const look = { isWhole: false };
+      expect(documentMarkdown(peakDocument(peak, look))).toBe(text);
       const [device] = peak.snapshots[0]!.devices;
       const more = device!.other_groups.groups > 0 ? 1 : 0;
-      expect(rowsOf(text)).toHaveLength(2 + device!.groups.length + more);
-      if (by === 'site') for (const frame of device!.stacks[0]!.frames) expect(text).toContain(`   ${frame}`);
-      expectSoundMarkdown(peakMarkdown(hostile(peak)));
+      const [groups = ''] = text.split('As Megatron Bridge');
+      expect(rowsOf(groups)).toHaveLength(2 + device!.groups.length + more);
+      if (by === 'site') expect(text).toContain(`\`\`\`text\n${device!.stacks[0]!.frames[0]}\n`);
+      expectSoundMarkdown(documentMarkdown(peakDocument(hostile(peak), look)));
     }
   });
 

@@ -61,7 +61,7 @@ export const verb = defineVerb({
     const { pairPage } = await import('../../report-page.js');
     return { diff, page: await pairPage(diff, targets, session) };
   },
-  document: ({ diff }) => diff,
+  full: ({ diff }) => diff,
   render: ({ diff }) => diffText(diff),
   reports: {
     markdown: async ({ diff }) => (await import('../../../report/compare/diff-markdown.js')).diffMarkdown(diff),

@@ -1,7 +1,7 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describePeaks } from '../../../findings/state/live/peaks.js';
 import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
-import { peakText } from '../../../report/moment/peak-text.js';
+import { peakDocument } from '../../../report/moment/peak-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, countFromOne, flag, MARKDOWN, ONLY_DEVICE, oneOf, option, REDACT, SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
@@ -47,9 +47,6 @@ export const verb = defineVerb({
     demandSnapshots(run, result.snapshots);
     return result;
   },
-  render: (result, { limit, device, rawFrames }) =>
-    peakText(result, { isWhole: limit === 0 || rawFrames || device !== undefined }),
-  reports: {
-    markdown: async (result) => (await import('../../../report/moment/peak-markdown.js')).peakMarkdown(result),
-  },
+  document: (result, { limit, device, rawFrames }) =>
+    peakDocument(result, { isWhole: limit === 0 || rawFrames || device !== undefined }),
 });

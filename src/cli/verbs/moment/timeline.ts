@@ -75,7 +75,7 @@ export const verb = defineVerb({
       throw new MbfError('MBF1002', `none of these snapshots has a device ${device}`);
     return { result, page: html === undefined ? undefined : await runPage(target) };
   },
-  document: ({ result }) => result,
+  full: ({ result }) => result,
   reports: { html: ({ page }) => page! },
   render({ result }, { width, height, ascii, limit, csv }, context) {
     if (csv) return timelineCsv(result);

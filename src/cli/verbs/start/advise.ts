@@ -55,7 +55,7 @@ export const verb = defineVerb({
     demandFix(advice, fix);
     return { advice, fix, paste: pasteForms(situation, paste) };
   },
-  document: ({ advice }) => advice,
+  full: ({ advice }) => advice,
   render: ({ advice, fix, paste }) => adviseText(advice, { fix, paste }),
   reports: {
     markdown: async ({ advice, fix, paste }) =>

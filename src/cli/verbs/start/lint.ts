@@ -81,7 +81,7 @@ export const verb = defineVerb({
     session.hasFailed = judged.faults.length > 0;
     return judged.result === undefined ? undefined : { result: judged.result, rules: question.rules };
   },
-  document: ({ result }) => result,
+  full: ({ result }) => result,
   render: ({ result }, { strict }) => lintText(result, strict),
   reports: {
     async sarif({ result, rules }) {

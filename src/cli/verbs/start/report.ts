@@ -93,7 +93,7 @@ Pages of other answers: diff --html, bisect report --html, history --html, timel
       diagnosis: report.diagnosis,
     };
   },
-  document: ({ summary }) => summary,
+  full: ({ summary }) => summary,
   render({ summary, diagnosis }, { run, db, capacity, redact }) {
     const operands = redact ? [summary.run] : run;
     const screen = diagnosis === null ? '' : diagnoseText(diagnosis, { operands, db, capacity: capacity?.text });

@@ -89,7 +89,7 @@ export const verb = defineVerb({
     const { exportText } = await import('../../../report/store/export/export-text.js');
     return { result, text: exportText(result) };
   },
-  document: ({ result }) => result,
+  full: ({ result }) => result,
   render: ({ text }) => text,
 });
 

@@ -61,7 +61,7 @@ export const verb = defineVerb({
     };
     return { result, format };
   },
-  document: (answer) => ('library' in answer ? answer.library : answer.result),
+  full: (answer) => ('library' in answer ? answer.library : answer.result),
   render: (answer) =>
     'library' in answer
       ? sqlLibraryText(answer.library)

@@ -1,0 +1,49 @@
+/** A bar of parts in characters, the same character for a part on every screen. */
+import { maxOf } from '../../model/lists.js';
+import { formatBytes } from '../../model/units.js';
+import type { Bar } from '../document/document.js';
+import { wrap } from '../plain-text.js';
+
+/** By name of the part; the densest for what is allocated, or held as a whole. */
+const SIGNS: Readonly<Record<string, string>> = {
+  allocated: '█',
+  reserved: '█',
+  'this process': '█',
+  'reserved at peak': '█',
+  'reserved at dump': '█',
+  cached: '▒',
+  'reserved beyond it': '▒',
+  'pending free': '╱',
+  'private pools': '▓',
+  'private pools, free': '╲',
+  'outside PyTorch': '░',
+  'other processes': '─',
+  'other processes or driver': '═',
+  free: '·',
+  'free above the limit': '·',
+  'free or outside PyTorch': ':',
+  'headroom or outside PyTorch': ':',
+};
+/** Of parts that should not be: a contradiction, more than the total. */
+const ODD_SIGN = '?';
+const LEAST_CELLS = 10;
+
+export const signOf = (name: string): string => SIGNS[name] ?? ODD_SIGN;
+
+/** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB + ▒ cached 18.81 GiB + …`. */
+export function barLines({ total, parts, when }: Bar, width: number): string[] {
+  const after = ` ${formatBytes(total)}${when === '' ? '' : ` ${when}`}`;
+  const cells = Math.max(LEAST_CELLS, width - after.length - 2);
+  const drawn = parts.filter(({ bytes }) => bytes > 0);
+  const lengths = drawn.map(({ bytes }) => Math.max(1, Math.round((cells * bytes) / Math.max(1, total))));
+  for (let extra = lengths.reduce((a, b) => a + b, 0) - cells; extra !== 0 && drawn.length > 0; ) {
+    const longest = lengths.indexOf(maxOf(lengths));
+    lengths[longest]! -= Math.sign(extra);
+    extra -= Math.sign(extra);
+  }
+  const bar = drawn.map(({ name }, i) => signOf(name).repeat(lengths[i]!)).join('');
+  const legend = parts.map(({ name, bytes }) =>
+    `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
+  );
+  return [`[${bar}]${after}`, ...wrap(legend.join(' + '), width).map((line) => line.replaceAll('\u00a0', ' '))];
+}

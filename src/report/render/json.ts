@@ -1,0 +1,95 @@
+/**
+ * A document as fields: what the screen shows, with exact numbers. Keyed pieces of texts and keyed parts are fields of
+ * the object of their section; a table is an array of objects, a section that is one of several an element of an array.
+ * Texts without any field are in `notes`. Pure.
+ */
+import {
+  type Cell,
+  type Document,
+  type Part,
+  type Piece,
+  piecesOf,
+  type Table,
+  type Text,
+} from '../document/document.js';
+import { plainText } from './plain.js';
+
+type Fields = Record<string, unknown>;
+
+export function documentJson({ schema, title, fields: extra, parts }: Document): Fields {
+  const fields: Fields = { schema, ...extra };
+  addText(fields, title);
+  for (const part of parts) addPart(fields, part);
+  return fields;
+}
+
+function addPart(fields: Fields, part: Part): void {
+  switch (part.type) {
+    case 'section':
+    case 'facts': {
+      const target: Fields = part.key === undefined ? fields : {};
+      if (part.type === 'facts') for (const { key, value } of part.facts) put(target, key, cellJson(value));
+      else {
+        for (const [name, value] of Object.entries(part.fields ?? {})) put(target, name, value);
+        addText(target, part.title);
+        for (const inner of part.parts) addPart(target, inner);
+      }
+      if (part.key !== undefined) put(fields, part.key, target, part.type === 'section' && part.isOneOf === true);
+      return;
+    }
+    case 'paragraph':
+    case 'items': {
+      const texts = part.type === 'items' ? part.items : [part.text];
+      const hasFields = texts.map((text) => addText(fields, text));
+      if (part.key !== undefined)
+        put(fields, part.key, part.type === 'items' ? texts.map(plainText) : plainText(texts[0]!));
+      else for (const [i, text] of texts.entries()) if (!hasFields[i]) put(fields, 'notes', plainText(text), true);
+      return;
+    }
+    case 'lines':
+      if (part.key !== undefined) put(fields, part.key, part.lines);
+      return;
+    case 'bar':
+      put(fields, part.key ?? 'memory', { total_bytes: part.total, when: part.when, parts: part.parts });
+      return;
+    case 'table':
+      if (part.key !== undefined) put(fields, part.key, rowsOf(part));
+      return;
+    case 'drawing':
+      return;
+  }
+}
+
+/** Whether the text has a field. */
+function addText(fields: Fields, text: Text): boolean {
+  const keyed = piecesOf(text).filter((piece) => typeof piece === 'object' && piece.key !== undefined);
+  for (const piece of keyed) put(fields, (piece as Exclude<Piece, string>).key!, pieceJson(piece));
+  return keyed.length > 0;
+}
+
+/** Two parts of one name would hide each other. */
+function put(fields: Fields, key: string, value: unknown, isOneOf = false): void {
+  if (isOneOf) fields[key] = [...((fields[key] as unknown[]) ?? []), value];
+  else if (key in fields) throw new Error(`two parts of a document are called ${key}`);
+  else fields[key] = value;
+}
+
+function rowsOf({ columns, rows }: Table): Fields[] {
+  return rows.map(({ cells, under, kind }) => ({
+    ...Object.fromEntries(columns.map(({ key }, i) => [key, cellJson(cells[i] ?? null)])),
+    ...(under.length === 0 ? {} : { under: under.map(plainText) }),
+    ...(kind === undefined ? {} : { kind }),
+  }));
+}
+
+/** A cell that is one figure, name or word is its value. */
+function cellJson(cell: Cell): unknown {
+  if (cell === null || typeof cell !== 'object') return cell;
+  const pieces = piecesOf(cell as Text);
+  return pieces.length === 1 ? pieceJson(pieces[0]!) : plainText(cell as Text);
+}
+
+const pieceJson = (piece: Piece): unknown =>
+  typeof piece === 'object' && 'value' in piece
+    ? piece.value
+    : plainText(typeof piece === 'object' && 'handle' in piece ? piece.handle : piece);
