@@ -41,13 +41,16 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> exte
   /** The result as text, if the verb makes no document. */
   render?(result: Result, inputs: Given<Operands, Options>, context: Context): string;
   /** Further renderings, by the options that name their files; `-` replaces the answer. */
-  readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => string | Promise<string> };
+  readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => Report | Promise<Report> };
   /** The exit code, unless a file could not be read. */
   exitCode?(result: Result, inputs: Given<Operands, Options>): number;
   /** Whether the exit code is a judgement for `git bisect run`: see `main.ts`. */
   readonly judges?: boolean;
   readonly verbs?: readonly Verb[];
 }
+
+/** A document is written as Markdown. */
+type Report = string | Document;
 
 export interface Ending {
   readonly exitCode: number;
@@ -197,9 +200,9 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
       if (![...files.values()].includes('-')) context.out(ended(inputs.json ? json() : text()));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
-        const report =
-          reports[key] ?? (async () => (await import('../report/render/markdown.js')).documentMarkdown(made!));
-        await writeReport(file, await report(result), context);
+        const report = (await reports[key]?.(result)) ?? made!;
+        const { documentMarkdown } = await import('../report/render/markdown.js');
+        await writeReport(file, typeof report === 'string' ? report : documentMarkdown(report), context);
       }
     }
     for (const remark of session.remarks) context.err(remark);
