@@ -59,7 +59,7 @@ export function accountBar({ total, parts, when }: Account, request: Verdict['re
   for (const { part, bytes } of parts) {
     if (part === ROUNDING) continue;
     const name = barName(part);
-    groups.set(name, { part, name, bytes: (groups.get(name)?.bytes ?? 0) + bytes });
+    groups.set(name, { part: name === 'cached' ? name : part, name, bytes: (groups.get(name)?.bytes ?? 0) + bytes });
   }
   const isPartial = total.kind === 'reserved' || total.kind === 'reserved_and_free';
   const caveat = isPartial ? '(size of the device unknown)' : '';

@@ -89,7 +89,7 @@ const LATE = { sites: 22, others: 60, next: 50 } as const;
 
 function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget): MaybePart[] {
   const [, ...others] = result.verdicts;
-  const { pasted, texts, isEnough = true } = fixParts(first, result);
+  const { ids, pasted, texts, isEnough = true } = fixParts(first, result);
   const { label, texts: answer } = answerOf(first, result);
   const isRun = isRunAnswer(first, result);
   const account = isRun && first.accounting_total === null ? null : shownAccount(first);
@@ -103,7 +103,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
     ),
     section(
       'FIX',
-      { key: 'fix' },
+      { key: 'fix', fields: ids.length === 0 ? {} : { ids } },
       paste(pasted, { key: 'lines', keep: KEEP.fix }),
       items(texts, { key: 'texts', keep: isEnough || pasted.length > 0 ? KEEP.effect : KEEP.fix }),
     ),

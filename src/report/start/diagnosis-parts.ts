@@ -118,6 +118,8 @@ function sureness({ confidence, replay, cause }: Verdict): string {
 
 /** What the user does about it. */
 export interface FixParts {
+  /** Of the fixes whose lines are pasted. */
+  readonly ids: readonly string[];
   /** Lines to paste; empty where the fix is a change that no line makes. */
   readonly pasted: readonly string[];
   readonly texts: readonly Text[];
@@ -139,7 +141,7 @@ const MOST_PASTED = 2;
 export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const { advice } = result;
   if (isRunAnswer(verdict, result) || (verdict.cause === 'not_oom' && verdict.next.length === 0))
-    return { pasted: [], texts: [] };
+    return { ids: [], pasted: [], texts: [] };
   const [action] = advice?.actions ?? [];
   const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
   const lines = chosen.flatMap((fix) => pastedLines(fix, advice!.paste_forms));
@@ -151,6 +153,7 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
     // The allocator's part alone, what forbids it, or finding out is rarely all.
     return {
+      ids: chosen.map(({ id }) => id),
       pasted: [],
       texts: verdict.next.slice(0, 2),
       isEnough: verdict.cause !== 'fragmentation' && action?.step?.kind !== 'find_holder',
@@ -160,6 +163,7 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const isOfTrainer = chosen.some(({ paste }) => paste.trainer.length > 0);
   const [what = ''] = verdict.next;
   return {
+    ids: chosen.map(({ id }) => id),
     pasted,
     texts: [isOfTrainer ? what : fixText(chosen), ...more],
     isEnough: chosen.every(({ closes }) => closes === true),
