@@ -19,6 +19,7 @@ import { viewSections } from './moments-html.js';
 import { headHtml, type PageHead } from './page-head.js';
 import type { PageSection } from './page-pieces.js';
 import { ranksSection } from './ranks-html.js';
+import { runFactsHtml } from './run-facts-html.js';
 import { iterationsSection, stepsSection } from './steps-html.js';
 
 export interface PageAssets {
@@ -52,7 +53,7 @@ export function reportHtml(report: ReportResult, { script, style }: PageAssets):
       { class: report.subject },
       textElement('a', 'Skip to the details', { class: 'skip-link', href: '#details' }),
       HATCH,
-      headHtml(head),
+      headHtml({ ...head, below: [runFactsHtml(report.facts), head.below] }),
       redactedText(report),
       navigation(sections),
       textElement('p', '', { id: 'picture-error', class: 'error', role: 'alert', hidden: true }),
