@@ -126,7 +126,7 @@ export function sentenceOf({ page, columns }: Loaded, at: StateAt): string {
   const where = [
     moment.charAt(0).toUpperCase() + moment.slice(1),
     ...(step === null ? [] : [`step ${step}`]),
-    ...(us === null ? [] : [`about ${timeText(us, us < 1e6 ? 10 : 1000)} after the first entry`]),
+    ...(us === null ? [] : [`about ${timeText(us)} after the first entry`]),
   ].join(', ');
   return `${where}: ${formatBytes(at.active)} active, ${formatBytes(at.reserved)} reserved.`;
 }
