@@ -11,20 +11,24 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons of which one is pressed. What cannot be chosen has the reason in its tooltip, and can be focused for it. */
 export function choice<T extends string>(
   label: string,
-  options: readonly (readonly [value: T, text: string])[],
+  options: readonly (readonly [value: T, text: string, missing?: string | null])[],
   choose: (value: T) => void,
 ): { readonly root: HTMLElement; show(value: T): void } {
   const root = element('div', 'choice');
   root.setAttribute('role', 'group');
   root.setAttribute('aria-label', label);
   root.append(element('span', 'choice-label', label));
-  const buttons = options.map(([value, text]) => {
+  const buttons = options.map(([value, text, missing = null]) => {
     const button = element('button', '', text);
     button.type = 'button';
-    button.addEventListener('click', () => choose(value));
+    if (missing === null) button.addEventListener('click', () => choose(value));
+    else {
+      button.setAttribute('aria-disabled', 'true');
+      button.title = missing;
+    }
     root.append(button);
     return button;
   });

@@ -2,13 +2,13 @@
  * The part of the address after `#`: `v=map&r=0&t=23999&a=time&z=100-200&s=7&e=E6`. It is untrusted: only
  * known keys with values of the known form are read. Pure.
  */
+import { AXIS_KINDS } from './axis.js';
 import type { AxisKind } from './view-state.js';
 
 export const VIEWS = ['stacked', 'map', 'segments', 'flame', 'lifetimes', 'pair'] as const;
 export type ViewName = (typeof VIEWS)[number];
 /** `E6` of the first verdict, `2-E6` of the second one. */
 export const EVIDENCE = /^(\d{1,3}-)?E\d{1,4}$/;
-const AXES: readonly AxisKind[] = ['entry', 'time', 'step'];
 
 export interface HashState {
   /** The section that is scrolled to. */
@@ -38,7 +38,7 @@ export function parseHash(hash: string): HashState {
   const isRange = from !== undefined && to !== undefined && Number(to) > Number(from);
   const evidence = EVIDENCE.exec(fields.get('e') ?? '')?.[0];
   const view = oneOf('v', VIEWS);
-  const axis = oneOf('a', AXES);
+  const axis = oneOf('a', AXIS_KINDS);
   const [device, cursor, stack] = [number('r', 3), number('t', 10), number('s', 9)];
   return {
     ...(view === undefined ? {} : { view }),

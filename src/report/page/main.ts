@@ -2,7 +2,7 @@
 
 import { visibleText } from '../../model/escape-controls.js';
 import { newAddressBar, openAllDetails, reveal } from './address-bar.js';
-import { axisKinds } from './axis.js';
+import { missingAxis } from './axis.js';
 import { setPrinting } from './canvas.js';
 import { choice } from './dom.js';
 import { mountFlame } from './flame/flame.js';
@@ -169,7 +169,7 @@ function changeOf({ page, columns }: Loaded, { cursor, axis, range, stack }: Has
   const to = Math.min(lastSeq + 1, range?.to ?? lastSeq + 1);
   return {
     ...(cursor === undefined ? {} : { cursor: Math.min(lastSeq, Math.max(firstSeq, cursor)) }),
-    ...(axis === undefined || !axisKinds(page, columns).includes(axis) ? {} : { axis }),
+    ...(axis === undefined || missingAxis(page, axis) !== null ? {} : { axis }),
     ...(range === undefined || from >= to ? {} : { from, to }),
     ...(stack === undefined || stack >= columns.stacks.length ? {} : { stack }),
   };

@@ -2,7 +2,7 @@
 import { visibleText } from '../../model/escape-controls.js';
 import type { DeviceColumns, PageDevice } from '../../model/picture/page-data.js';
 import { BYTES, decimalsOf, roundStep, TIMES, tickText, type Unit, unitFor } from '../axis-labels.js';
-import { scaleOf } from './axis.js';
+import { type Axis, scaleOf } from './axis.js';
 import type { AxisKind } from './view-state.js';
 
 export interface Tick {
@@ -38,7 +38,24 @@ export function byteTicks(low: number, high: number, most: number, isSigned = fa
   return ticks;
 }
 
-/** Entries of round places between `from` and `to`, or middles of what is visible of steps; at most `most` or so. */
+/** Names of steps at the middle of what is visible of each; at most `most`. */
+export function stepTicks(
+  { steps }: PageDevice,
+  { xOf, seqOf }: Axis,
+  { from, to }: { readonly from: number; readonly to: number },
+  most: number,
+): Tick[] {
+  const shown = steps.filter(({ first, last }) => last >= from && first < to);
+  const every = Math.max(1, Math.ceil(shown.length / Math.max(1, most)));
+  return shown
+    .filter((_, i) => i % every === 0)
+    .map(({ first, last, name }) => {
+      const [left, right] = [Math.max(from, first), Math.min(to, last + 1)].map(xOf);
+      return { at: seqOf((left! + right!) / 2), text: visibleText(name), isMiddle: true };
+    });
+}
+
+/** Entries of round places between `from` and `to`, or {@link stepTicks}; at most `most` or so. */
 export function axisTicks(
   page: PageDevice,
   columns: DeviceColumns,
@@ -47,16 +64,7 @@ export function axisTicks(
   most: number,
 ): Tick[] {
   const scale = scaleOf(page, columns, kind);
-  if (kind === 'step') {
-    const shown = page.steps.filter(({ first, last }) => last >= from && first < to);
-    const every = Math.max(1, Math.ceil(shown.length / Math.max(1, most)));
-    return shown
-      .filter((_, i) => i % every === 0)
-      .map(({ first, last, name }) => {
-        const [left, right] = [Math.max(from, first), Math.min(to, last + 1)].map(scale.valueOf);
-        return { at: scale.seqOf((left! + right!) / 2), text: visibleText(name), isMiddle: true };
-      });
-  }
+  if (kind === 'step') return stepTicks(page, { xOf: scale.valueOf, seqOf: scale.seqOf }, { from, to }, most);
   const low = scale.valueOf(from);
   const high = scale.valueOf(to);
   const unit = kind === 'entry' ? ENTRY : unitFor(TIMES, Math.max(Math.abs(low), Math.abs(high)));

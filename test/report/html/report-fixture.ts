@@ -134,7 +134,7 @@ function pageDevice(texts: Texts): PageDevice {
     unitBytes: 512,
     components: ['parameter', 'activation', 'recompute'],
     deviceTotalBytes: 80 * GIB,
-    firstTimeUs: null,
+    ...{ firstTimeUs: null, noTimes: 'missing' },
     levels: [{ from: 0, to: 99, columns: 100, name: 'whole trace' }],
     marks: [
       { kind: 'oom', seq: 98, text: 'OOM', bytes: 2 * GIB },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { roundStep } from '../../../src/report/axis-labels.js';
-import { axisKinds, axisOf } from '../../../src/report/page/axis.js';
-import { axisTicks, byteTicks, timeText } from '../../../src/report/page/ticks.js';
+import { AXIS_KINDS, axisOf, missingAxis } from '../../../src/report/page/axis.js';
+import { axisTicks, byteTicks, stepTicks, timeText } from '../../../src/report/page/ticks.js';
 import { syntheticDevice } from './synthetic-device.js';
 
 const made = syntheticDevice({ seed: 7, layers: 6, steps: 4, limitBytes: 20 * 1024 ** 3, expandable: false });
@@ -16,7 +16,7 @@ const columns = {
 };
 const view = { device: 0, cursor: 0, stack: null };
 
-describe.each(axisKinds(page, columns))('axis of %s', (axis) => {
+describe.each(AXIS_KINDS)('axis of %s', (axis) => {
   it('maps entries to places and back, and only grows', () => {
     for (const [from, to] of [
       [0, page.lastSeq + 1],
@@ -38,9 +38,35 @@ describe.each(axisKinds(page, columns))('axis of %s', (axis) => {
 });
 
 describe('axis', () => {
-  it('has time and steps only where the trace has them', () => {
-    expect(axisKinds(page, columns)).toEqual(['entry', 'time', 'step']);
-    expect(axisKinds({ ...page, firstTimeUs: null, steps: [] }, columns)).toEqual(['entry']);
+  it('has time and steps only where the trace has them, else the reason', () => {
+    expect(AXIS_KINDS.map((kind) => missingAxis(page, kind))).toEqual([null, null, null]);
+    const bare = { ...page, firstTimeUs: null, noTimes: 'missing', steps: [] } as const;
+    expect(AXIS_KINDS.map((kind) => missingAxis(bare, kind))).toEqual([
+      ...[null, 'not every entry has a time', 'no entry marks the begin of a step'],
+    ]);
+    expect(missingAxis({ ...bare, noTimes: 'unordered' }, 'time')).toContain('go back');
+    expect(missingAxis({ ...bare, isDump: true }, 'time')).toBe('no trace was recorded');
+    // A link to an axis that the trace has not shows entries.
+    expect(axisOf(bare, columns, { ...view, axis: 'time', from: 0, to: 100 }).xOf(50)).toBe(0.5);
+  });
+
+  it('names steps in the middle, by entry and by time', () => {
+    for (const kind of ['entry', 'time'] as const) {
+      const all = { ...view, axis: kind, from: page.firstSeq, to: page.lastSeq + 1 };
+      const axis = axisOf(page, columns, all);
+      const ticks = stepTicks(page, axis, all, 100);
+      expect(ticks.map(({ text }) => text)).toEqual(page.steps.map(({ name }) => name));
+      ticks.forEach(({ at }, i) => {
+        const { first, last } = page.steps[i]!;
+        expect(axis.xOf(at)).toBeCloseTo((axis.xOf(first) + axis.xOf(last + 1)) / 2, 6);
+      });
+      expect(stepTicks(page, axis, all, 2).length).toBeLessThanOrEqual(2);
+      const { first, last } = page.steps[1]!;
+      const [only, ...others] = stepTicks(page, axis, { from: last - 9, to: last + 1 }, 9);
+      expect(others).toEqual([]);
+      expect(only!.at).toBeGreaterThan(first);
+      expect(only!.at).toBeGreaterThan(last - 10);
+    }
   });
 
   it('gives each step the same width', () => {

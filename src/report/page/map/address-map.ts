@@ -11,10 +11,10 @@ import { rampGradient, rampOf } from '../flame/ramp.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
 import { componentName } from '../names.js';
-import { drawBytes, drawCursor, drawMarks, drawTicks, line } from '../overlay.js';
+import { drawBytes, drawCursor, drawHorizontal, drawMarks, line, stepsHeight } from '../overlay.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { holesAt, type LayoutAt } from '../segments/holes-at.js';
-import { axisTicks, byteTicks } from '../ticks.js';
+import { byteTicks } from '../ticks.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { addressOf, momentWords, siteOf } from '../words.js';
@@ -34,7 +34,6 @@ import {
 import { attachRows } from './map-rows.js';
 
 const HEIGHT = 560;
-const INSETS = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 20, bottom: 24 };
 /** CSS pixels a range must be high for a line between it and the next one. */
 const LEAST_BAND = 10;
 
@@ -48,6 +47,7 @@ const SIZES = [
 
 export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): View {
   const { page, columns } = loaded;
+  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 20, bottom: 24 + stepsHeight(page) };
   const total = columns.bands.reduce((sum, band) => sum + band.bytes, 0);
   const view = { mode: 'component' as MapMode, leastBytes: 0, isAlive: false, rows: { low: 0, high: total } as Rows };
   const redraw = (): void => draw(shared.get());
@@ -76,7 +76,7 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
   const tools = element('div', 'tools');
   tools.append(modes.root, filters, alive);
   root.append(tools);
-  const surface = newSurface(root, HEIGHT, INSETS, 'Address map');
+  const surface = newSurface(root, HEIGHT, insets, 'Address map');
   const legend = element('div', 'legend');
   const selection = element('p', 'note');
   root.append(legend, selection, ...droppedNote(loaded));
@@ -91,7 +91,7 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
   const tip = newTip(surface.root);
 
   const { canvas } = surface;
-  attachRows(canvas, INSETS, total, {
+  attachRows(canvas, insets, total, {
     get: () => view.rows,
     set: (rows) => {
       view.rows = rows;
@@ -111,8 +111,8 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
   /** The block below the pointer; −1: none. */
   const blockBelow = (event: MouseEvent): number => {
     if (frame === null) return -1;
-    const x = Math.floor((event.offsetX - INSETS.left) * frame.ratio);
-    const y = Math.floor((event.offsetY - INSETS.top) * frame.ratio);
+    const x = Math.floor((event.offsetX - insets.left) * frame.ratio);
+    const y = Math.floor((event.offsetY - insets.top) * frame.ratio);
     const at = boxAt(boxes, x, y);
     return at < 0 ? -1 : boxes.block[at]!;
   };
@@ -203,13 +203,14 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
 
 function drawOver(
   frame: Frame,
-  { page, columns }: Loaded,
+  loaded: Loaded,
   state: ViewState,
   axis: Axis,
   { low, high }: Rows,
   palette: Palette,
 ): void {
   const { over, plot } = frame;
+  const { page, columns } = loaded;
   const yOf = (place: number): number => plot.y + ((high - place) / (high - low)) * plot.height;
   over.strokeStyle = cssOf(palette.background, 0.9);
   for (let i = 1; i < columns.bands.length; i += 1) {
@@ -219,7 +220,7 @@ function drawOver(
     if (isSeen) line(over, plot.x, Math.round(y) + 0.5, plot.x + plot.width, Math.round(y) + 0.5);
   }
   drawBytes(frame, palette, byteTicks(low, high, 9), yOf);
-  drawTicks(frame, palette, axisTicks(page, columns, state.axis, state, plot.width / 110), axis, state.axis);
+  drawHorizontal(frame, palette, loaded, state, axis);
   drawMarks(frame, palette, page, axis);
   drawCursor(frame, palette, axis.xOf(state.cursor));
 }

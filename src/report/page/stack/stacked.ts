@@ -4,18 +4,18 @@
  */
 import type { Level } from '../../../model/picture/levels.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { type Axis, axisKinds, axisOf } from '../axis.js';
+import { AXIS_KINDS, type Axis, axisOf, missingAxis } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
 import { choice, element, setText } from '../dom.js';
 import { levelsFor } from '../levels-for.js';
 import { componentName, entriesCommand, momentName, stackedSentence } from '../names.js';
-import { drawBytes, drawCursor, drawLimit, drawMarks, drawSteps, drawTicks, label } from '../overlay.js';
+import { drawBytes, drawCursor, drawHorizontal, drawLimit, drawMarks, label, stepsHeight } from '../overlay.js';
 import { type Palette, paletteOf } from '../palette.js';
 import { newPicks, type Picks, pickColumns } from '../pick.js';
 import { bucketState } from '../state-at.js';
-import { axisTicks, byteTicks } from '../ticks.js';
+import { byteTicks } from '../ticks.js';
 import { newTip } from '../tip.js';
-import type { AxisKind, Loaded, Shared, View, ViewState } from '../view-state.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { attachZoom } from '../zoom.js';
 import { mountOverview } from './overview.js';
 import { mountReadout } from './readout.js';
@@ -26,7 +26,6 @@ type Mode = 'absolute' | 'change';
 const HEIGHT = 420;
 /** The line of the device is part of the picture if the picture does not get more than this many times as high. */
 const DEVICE_TIMES = 1.5;
-const AXIS_TITLES: Readonly<Record<AxisKind, string>> = { entry: 'entry', time: 'time', step: 'step' };
 
 const HELP =
   'Wheel or + and −: zoom. Drag or Page Up and Page Down: move. Click or ← and →: cursor (with Shift by a pixel). ' +
@@ -42,7 +41,7 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   const tools = element('div', 'tools');
   const axes = choice(
     'Horizontal axis',
-    axisKinds(page, columns).map((kind) => [kind, AXIS_TITLES[kind]] as const),
+    AXIS_KINDS.map((kind) => [kind, kind, missingAxis(page, kind)] as const),
     (axis) => shared.set({ axis }),
   );
   const modes = choice<Mode>(
@@ -67,7 +66,7 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   body.append(chart, list);
   root.append(tools, line, body);
   const overview = mountOverview(chart, loaded, shared, high);
-  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 22, bottom: 26 };
+  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 22, bottom: 26 + stepsHeight(page) };
   const surface = newSurface(chart, HEIGHT, insets, stackedSentence(page));
   const note = element('p', 'note');
   chart.append(note, element('p', 'keys', HELP));
@@ -110,9 +109,7 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
     const { plot } = frame;
     const yOf = (bytes: number): number => plot.y + ((extent.high - bytes) / (extent.high - extent.low)) * plot.height;
     drawBytes(frame, palette, byteTicks(extent.low, extent.high, plot.height / 48, mode === 'change'), yOf);
-    drawSteps(frame, palette, page, axis);
-    const ticks = axisTicks(page, columns, state.axis, state, plot.width / 90);
-    drawTicks(frame, palette, ticks, axis, AXIS_TITLES[state.axis]);
+    drawHorizontal(frame, palette, loaded, state, axis);
     drawMarks(frame, palette, page, axis);
     const total = page.deviceTotalBytes;
     if (mode === 'absolute' && total !== null) {
