@@ -293,7 +293,7 @@ describe('pages in a browser', () => {
       expect(await text(page, '#stacked .readout')).toBe(readout);
     });
 
-    it('has no label outside of its chart, whatever the numbers', async () => {
+    it('keeps every label within its chart, whatever the numbers', async () => {
       const log = join(directory, 'slow.log');
       writeFileSync(
         log,

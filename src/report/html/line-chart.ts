@@ -179,7 +179,7 @@ export interface NiceAxis {
 
 /** Round values, multiples of a round number of `unit`, around all values. */
 export function niceAxis(least: number, most: number, unit = 1): NiceAxis {
-  const range = most > least ? most - least : Math.max(Math.abs(most) * 0.1, unit);
+  const range = most > least ? most - least : Math.abs(most) * 0.1 || unit;
   const needed = range / TICKS / unit;
   const power = 10 ** Math.floor(Math.log10(needed));
   const steps = [...NICE, 10].map((nice) => nice * power * unit);

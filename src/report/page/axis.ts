@@ -118,14 +118,19 @@ function piecewise(seqs: Float64Array, values: Float64Array): Scale {
 
 /** `from` ascends. Where two of its values are the same, the later one counts. */
 export function interpolate(from: Float64Array, to: Float64Array, value: number): number {
-  let low = 0;
-  let high = from.length - 2;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (from[middle]! <= value) low = middle;
-    else high = middle - 1;
-  }
+  const low = lastWhere(0, from.length - 2, (i) => from[i]! <= value);
   const width = from[low + 1]! - from[low]!;
   const share = width === 0 ? 0 : (value - from[low]!) / width;
   return to[low]! + share * (to[low + 1]! - to[low]!);
+}
+
+/** The last of `low` to `high` for which it is so, where it is so up to one and then no more; `low` if for none. */
+export function lastWhere(low: number, high: number, is: (i: number) => boolean): number {
+  let [least, most] = [low, high];
+  while (least < most) {
+    const middle = (least + most + 1) >> 1;
+    if (is(middle)) least = middle;
+    else most = middle - 1;
+  }
+  return least;
 }

@@ -41,6 +41,31 @@ export function choice<T extends string>(
   };
 }
 
+/** Milliseconds between two texts for screen readers. */
+const QUIET = 700;
+
+/** Writes the last text to a line that is read aloud, not more often than it can be read. */
+export function announcer(spoken: HTMLElement): (text: string) => void {
+  spoken.className = 'unseen';
+  spoken.setAttribute('aria-live', 'polite');
+  let last = '';
+  let isWaiting = false;
+  return (text) => {
+    last = text;
+    if (!isWaiting)
+      setTimeout(() => {
+        isWaiting = false;
+        setText(spoken, last);
+      }, QUIET);
+    isWaiting = true;
+  };
+}
+
+/** Changes what a drawing is called unless it is the same. */
+export function setLabel(canvas: HTMLCanvasElement, label: string): void {
+  if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
+}
+
 /** Sets the text unless it is the same: a change forces a layout. */
 export function setText(target: HTMLElement, text: string, title = ''): void {
   if (target.textContent !== text) target.textContent = text;

@@ -40,27 +40,21 @@ export function parseHash(hash: string): HashState {
   const view = oneOf('v', VIEWS);
   const axis = oneOf('a', AXIS_KINDS);
   const [device, cursor, stack] = [number('r', 3), number('t', 10), number('s', 9)];
-  return {
-    ...(view === undefined ? {} : { view }),
-    ...(device === undefined ? {} : { device }),
-    ...(cursor === undefined ? {} : { cursor }),
-    ...(axis === undefined ? {} : { axis }),
-    ...(isRange ? { range: { from: Number(from), to: Number(to) } } : {}),
-    ...(stack === undefined ? {} : { stack }),
-    ...(evidence === undefined ? {} : { evidence }),
-  };
+  const range = isRange ? { from: Number(from), to: Number(to) } : undefined;
+  return defined({ view, device, cursor, axis, range, stack, evidence });
 }
+
+/** Without what is undefined. */
+export const defined = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 
 /** The inverse of {@link parseHash}, with `#`. */
 export function formatHash({ view, device, cursor, axis, range, stack, evidence }: HashState): string {
-  const fields = [
-    ...(view === undefined ? [] : [`v=${view}`]),
-    ...(device === undefined ? [] : [`r=${device}`]),
-    ...(cursor === undefined ? [] : [`t=${cursor}`]),
-    ...(axis === undefined ? [] : [`a=${axis}`]),
-    ...(range === undefined ? [] : [`z=${range.from}-${range.to}`]),
-    ...(stack === undefined ? [] : [`s=${stack}`]),
-    ...(evidence === undefined ? [] : [`e=${evidence}`]),
-  ];
-  return `#${fields.join('&')}`;
+  const z = range && `${range.from}-${range.to}`;
+  const fields = defined({ v: view, r: device, t: cursor, a: axis, z, s: stack, e: evidence });
+  return `#${Object.entries(fields)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('&')}`;
 }

@@ -45,7 +45,11 @@ const TICK_WIDTH = 90;
 /** Begins and ends of steps, and below the plot entries, times or steps; with the first two, steps are a second row. */
 export function drawHorizontal(frame: Frame, palette: Palette, loaded: Loaded, state: ViewState, axis: Axis): void {
   const { page, columns } = loaded;
-  drawSteps(frame, palette, page, axis);
+  drawDashes(
+    frame,
+    palette,
+    page.steps.flatMap(({ first, last }) => [axis.xOf(first), axis.xOf(last + 1)]),
+  );
   const ticks = axisTicks(page, columns, state.axis, state, frame.plot.width / TICK_WIDTH);
   drawTicks(frame, palette, ticks, axis, state.axis);
   if (state.axis === 'step' || page.steps.length === 0) return;
@@ -83,18 +87,13 @@ export function drawTicks(
   }
 }
 
-/** Begins and ends of steps, unless they are too close. */
-function drawSteps(frame: Frame, palette: Palette, page: PageDevice, axis: Axis): void {
-  const { over, plot } = frame;
+/** Dashed lines at shares of the plot, unless they are too close. */
+export function drawDashes({ over, plot }: Frame, palette: Palette, shares: readonly number[]): void {
+  const places = new Set(shares.filter((x) => x > 0 && x < 1).map((x) => crisp(plot.x + x * plot.width)));
+  if (places.size > plot.width / 8) return;
   over.strokeStyle = cssOf(palette.ink, 0.22);
-  const places = page.steps
-    .flatMap(({ first, last }) => [first, last + 1])
-    .map((seq) => axis.xOf(seq))
-    .filter((x) => x > 0 && x < 1);
-  if (places.length > plot.width / 8) return;
   over.setLineDash([2, 3]);
-  for (const x of new Set(places.map((place) => crisp(plot.x + place * plot.width))))
-    line(over, x, plot.y, x, plot.y + plot.height);
+  for (const x of places) line(over, x, plot.y, x, plot.y + plot.height);
   over.setLineDash([]);
 }
 

@@ -70,6 +70,7 @@ describe('vertical axes', () => {
 
   it('have a unit that fits the numbers', () => {
     expect(line('ms', [157_000, 163_000], true)).toEqual(['0', '0.8 min', '1.6 min', '2.4 min', '3.2 min']);
+    expect(line('ms', [1_066.6, 1_066.6])).toEqual(['1.05 s', '1.08 s']);
     expect(line('ms', [900, 950])).toEqual(['900 ms', '915 ms', '930 ms', '945 ms', '960 ms']);
     expect(line('ms', [0.02, 0.1], true).at(-1)).toBe('100 µs');
     expect(line('ms', [0, 3 * 3_600_000]).at(-1)).toBe('3.2 h');

@@ -6,18 +6,17 @@ import { shellWord, visibleText } from '../../../model/escape-controls.js';
 import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { type Axis, axisOf } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
-import { choice, element, setText } from '../dom.js';
+import { choice, element, setLabel, setText } from '../dom.js';
 import { rampGradient, rampOf } from '../flame/ramp.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
-import { componentName } from '../names.js';
+import { addressOf, componentName, momentWords, siteOf } from '../names.js';
 import { drawBytes, drawCursor, drawHorizontal, drawMarks, line, stepsHeight } from '../overlay.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { holesAt, type LayoutAt } from '../segments/holes-at.js';
 import { byteTicks } from '../ticks.js';
-import { newTip } from '../tip.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { addressOf, momentWords, siteOf } from '../words.js';
 import { attachZoom } from '../zoom.js';
 import { blockLines, freeWords, poolOf } from './block-lines.js';
 import { blockColors, followsCursor, MAP_MODES, type MapMode, mutedOf } from './map-colors.js';
@@ -88,7 +87,6 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
         'Double click: everything. Click: select the stack of a block.',
     ),
   );
-  const tip = newTip(surface.root);
 
   const { canvas } = surface;
   attachRows(canvas, insets, total, {
@@ -124,14 +122,10 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
     const cursor = Math.min(to[block]! - 1, page.lastSeq, Math.max(from[block]!, page.firstSeq, shared.get().cursor));
     shared.set({ cursor, stack: stack[block]! < 0 ? null : stack[block]! });
   });
-  canvas.addEventListener('pointermove', (event) => {
-    if (event.buttons !== 0) return tip.hide();
+  attachTip(canvas, surface.root, (event) => {
     const block = blockBelow(event);
-    const lines = block >= 0 ? blockLines(loaded, block) : placeLines(event);
-    tip.show(event.offsetX, event.offsetY, lines);
-    canvas.style.setProperty('cursor', block >= 0 ? 'pointer' : 'default');
+    return { lines: block >= 0 ? blockLines(loaded, block) : placeLines(event), link: block >= 0 };
   });
-  canvas.addEventListener('pointerleave', () => tip.hide());
 
   const placeLines = (event: MouseEvent): string[] => {
     if (frame === null) return [];
@@ -195,7 +189,7 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
     drawOver(frame, loaded, state, axis, rows, palette);
     setText(selection, selectionText(loaded, state.stack, boxes.count));
     const label = labelOf(loaded, seq, mode, boxes.count);
-    if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
+    setLabel(canvas, label);
   }
 
   return { draw };

@@ -11,10 +11,10 @@ import { levelsFor } from '../levels-for.js';
 import { componentName, entriesCommand, momentName, stackedSentence } from '../names.js';
 import { drawBytes, drawCursor, drawHorizontal, drawLimit, drawMarks, label, stepsHeight } from '../overlay.js';
 import { type Palette, paletteOf } from '../palette.js';
-import { newPicks, type Picks, pickColumns } from '../pick.js';
+import { highestOf, newPicks, type Picks, pickColumns } from '../pick.js';
 import { bucketState } from '../state-at.js';
 import { byteTicks } from '../ticks.js';
-import { newTip } from '../tip.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { attachZoom } from '../zoom.js';
 import { mountOverview } from './overview.js';
@@ -34,7 +34,7 @@ const HELP =
 export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared): View {
   const { page, columns } = loaded;
   let mode: Mode = 'absolute';
-  const highest = highestOf(columns.levels);
+  const highest = Math.max(highestOf(columns.levels, 'active'), highestOf(columns.levels, 'reservedMost'));
   const showsDevice = page.deviceTotalBytes !== null && page.deviceTotalBytes <= highest * DEVICE_TIMES;
   const high = Math.max(1, highest, showsDevice ? page.deviceTotalBytes! : 0) * 1.06;
 
@@ -72,7 +72,6 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   chart.append(note, element('p', 'keys', HELP));
   const readout = mountReadout(line, list, loaded);
   attachZoom(surface.canvas, loaded, shared);
-  const tip = newTip(surface.root);
 
   let palette: Palette = paletteOf(page.components, isDark());
   let wasDark = isDark();
@@ -135,12 +134,9 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
     readout.show(state, palette);
   };
 
-  surface.canvas.addEventListener('pointermove', (event) => {
-    const { offsetX: x, offsetY: y } = event;
-    const lines = event.buttons === 0 ? linesAt((x - insets.left) / plotWidth(), (y - insets.top) / PLOT_HEIGHT) : [];
-    tip.show(x, y, lines);
-  });
-  surface.canvas.addEventListener('pointerleave', () => tip.hide());
+  attachTip(surface.canvas, surface.root, ({ offsetX: x, offsetY: y }) => ({
+    lines: linesAt((x - insets.left) / plotWidth(), (y - insets.top) / PLOT_HEIGHT),
+  }));
   const plotWidth = (): number => surface.canvas.clientWidth - insets.left - insets.right;
   const PLOT_HEIGHT = HEIGHT - insets.top - insets.bottom;
 
@@ -165,14 +161,6 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   };
 
   return { draw };
-}
-
-/** Most bytes of any column, reserved or active. */
-function highestOf(levels: readonly Level[]): number {
-  let most = 0;
-  for (const { active, reservedMost, columns } of levels)
-    for (let i = 0; i < columns; i += 1) most = Math.max(most, active[i]!, reservedMost[i]!);
-  return most;
 }
 
 /** With some space, and never empty. */
