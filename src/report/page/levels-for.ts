@@ -2,7 +2,7 @@
  * The levels that a view draws. Where those of the page are too coarse and the page holds every block of the visible
  * range, one is computed from the blocks, so that a zoom stays exact. Pure but for its cache.
  */
-import { buildLevels, type Level } from '../../model/picture/levels.js';
+import { type BlockColumns, buildLevels, type Level, type SegmentColumns } from '../../model/picture/levels.js';
 import type { DeviceColumns, PageBlocks, PageSegments } from '../../model/picture/page-data.js';
 import { entriesPerColumn, wholeRange } from './pick.js';
 import type { Loaded } from './view-state.js';
@@ -49,28 +49,49 @@ export function levelsFor(loaded: Loaded, from: number, to: number, pixels: numb
 function exactLevel({ page, columns }: Loaded, from: number, to: number, count: number): Level {
   // From one entry before, unless the trace begins here: only then the state before `from` is one of the range.
   const range = { firstSeq: Math.max(page.firstSeq, from - 1), lastSeq: to };
-  const blocks = rowsIn(columns.blocks, range);
-  const segments = rowsIn(columns.segments, range);
+  const blocks = blocksIn(columns.blocks, range);
+  const segments = segmentsIn(columns.segments, range);
   return buildLevels(blocks, segments, page.components.length, [{ from, to, columns: count }], range)[0]!;
 }
 
 const finestFirst = (levels: readonly Level[]): Level[] =>
   [...levels].sort((a, b) => entriesPerColumn(a) - entriesPerColumn(b));
 
-/** Rows that are live at an entry of the range, or end with its first one. */
-function rowsIn<T extends PageBlocks | PageSegments>(columns: T, { firstSeq, lastSeq }: EntryRange): T {
-  const { from, to } = columns;
-  const rows = new Uint32Array(columns.count);
-  let count = 0;
-  for (let i = 0; i < columns.count; i += 1) if (from[i]! <= lastSeq && to[i]! >= firstSeq) rows[count++] = i;
-  const gathered = Object.entries(columns as unknown as Readonly<Record<string, number | Float64Array>>).map(
-    ([name, column]) => {
-      if (typeof column === 'number') return [name, count];
-      // Of the same type: columns of flags are smaller than those of bytes.
-      const values = new (column.constructor as Float64ArrayConstructor)(count);
-      for (let i = 0; i < count; i += 1) values[i] = column[rows[i]!]!;
-      return [name, values];
-    },
-  );
-  return Object.fromEntries(gathered) as T;
+function blocksIn(blocks: PageBlocks, range: EntryRange): BlockColumns {
+  const rows = rowsIn(blocks, range);
+  const count = rows.length;
+  return {
+    count,
+    from: gather(blocks.from, rows, new Int32Array(count)),
+    to: gather(blocks.to, rows, new Int32Array(count)),
+    pending: gather(blocks.pending, rows, new Int32Array(count)),
+    bytes: gather(blocks.bytes, rows, new Float64Array(count)),
+    component: gather(blocks.component, rows, new Uint8Array(count)),
+    isPrivate: gather(blocks.isPrivate, rows, new Uint8Array(count)),
+  };
+}
+
+function segmentsIn(segments: PageSegments, range: EntryRange): SegmentColumns {
+  const rows = rowsIn(segments, range);
+  const count = rows.length;
+  return {
+    count,
+    from: gather(segments.from, rows, new Int32Array(count)),
+    to: gather(segments.to, rows, new Int32Array(count)),
+    bytes: gather(segments.bytes, rows, new Float64Array(count)),
+    isPrivate: gather(segments.isPrivate, rows, new Uint8Array(count)),
+  };
+}
+
+/** Those that are live at an entry of the range, or end with its first one. */
+function rowsIn({ from, to, count }: PageBlocks | PageSegments, { firstSeq, lastSeq }: EntryRange): Uint32Array {
+  const rows = new Uint32Array(count);
+  let rowCount = 0;
+  for (let i = 0; i < count; i += 1) if (from[i]! <= lastSeq && to[i]! >= firstSeq) rows[rowCount++] = i;
+  return rows.subarray(0, rowCount);
+}
+
+function gather<T extends Int32Array | Float64Array | Uint8Array>(source: T, rows: Uint32Array, into: T): T {
+  for (let i = 0; i < rows.length; i += 1) into[i] = source[rows[i]!]!;
+  return into;
 }
