@@ -4,6 +4,7 @@ import { hideSecretsIn } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import type { Document } from '../report/document/document.js';
 import { toJson } from '../report/json.js';
+import { documentJson } from '../report/render/json.js';
 import { documentText } from '../report/render/text.js';
 import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
@@ -105,7 +106,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         const inputs: Record<string, unknown> = {
           db: raw['db'],
           formats: raw['formats'],
-          json: raw['json'] === true,
+          json: raw['json=full'] === true ? 'full' : (raw['json'] ?? raw['json=short']) === true ? 'short' : undefined,
           memoryLimit: raw['memoryLimit'],
           wait: raw['wait'],
         };
@@ -142,7 +143,10 @@ function describe(parent: Command, { name, summary = '', group }: Partial<Shown>
 
 function addCommon(command: Command, storeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
-  command.option('--json', 'print one JSON document');
+  // `=` is a part of the flags, so that commander never takes the next operand for the form.
+  command.option('--json', 'print one JSON document: what the screen shows');
+  command.option('--json=full', 'print one JSON document with every field');
+  command.addOption(new Option('--json=short').hideHelp());
   if (!storeless)
     command.option('--formats <file>', 'log formats of your own (YAML), for paths: `explain formats --help`');
   if (!storeless) command.option('--wait <seconds>', 'how long to wait while another process has the store open');
@@ -185,6 +189,8 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   // The reader of YAML is only loaded where there is something to read.
   const hasFormats = storeless !== true && (inputs.formats ?? context.env['MBF_FORMATS']);
   const { readFormats } = hasFormats ? await import('./formats-file.js') : {};
+  const documentOf = (result: Result): unknown =>
+    (inputs.json === 'short' ? short?.(result, inputs) : undefined) ?? document?.(result) ?? result;
   const session = new Session({ ...context, formats: await readFormats?.(inputs.formats, context) }, inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
@@ -196,8 +202,9 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
         if (typeof values[key] === 'string') files.set(key, values[key]);
       const made = document?.(result, inputs, context);
       const text = (): string => (made === undefined ? render!(result, inputs, context) : documentText(made));
-      const json = (): string => toJson(full?.(result) ?? result);
-      if (![...files.values()].includes('-')) context.out(ended(inputs.json ? json() : text()));
+      const json = (): string =>
+        toJson(made === undefined || inputs.json === 'full' ? (full?.(result) ?? result) : documentJson(made));
+      if (![...files.values()].includes('-')) context.out(ended(inputs.json === undefined ? text() : json()));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
         const report = (await reports[key]?.(result)) ?? made!;

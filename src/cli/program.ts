@@ -80,7 +80,12 @@ function listedNames(): VerbName[] {
   return (Object.keys(VERBS) as VerbName[]).filter((name) => (VERBS[name] as ListedVerb).group !== undefined);
 }
 
+const JSON_OPTIONS: readonly string[] = ['--json', '--json=full', '--json=short'];
+
 async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
+  const json = jsonOptions(args).find((arg) => !JSON_OPTIONS.includes(arg));
+  if (json !== undefined)
+    throw new MbfError('MBF1001', `invalid --json ${JSON.stringify(json.slice(7))}; expected one of full, short`);
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
   // Completion and the man page describe all verbs.
@@ -91,6 +96,11 @@ async function program({ verb, parent, args }: ReadCommand, host: Host): Promise
     await addVerb(container, verb, host, args[1]);
   }
   return command;
+}
+
+function jsonOptions(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? args.length : end).filter((arg) => /^--json(?:=|$)/.test(arg));
 }
 
 function report(error: unknown, context: Context, { debug, json }: { debug: boolean; json: boolean }): number {
@@ -142,6 +152,6 @@ export async function runProgram(): Promise<void> {
     const command = await program(read, host);
     await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {
-    process.exitCode = report(error, context, { debug, json: read.args.includes('--json') });
+    process.exitCode = report(error, context, { debug, json: jsonOptions(read.args).length > 0 });
   }
 }
