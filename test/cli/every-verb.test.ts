@@ -75,7 +75,7 @@ describe('a question to every verb', () => {
 
   it.each(Object.keys(QUESTIONS))('%s answers', (verb) => {
     const [args, exitCode = 0] = QUESTIONS[verb]!;
-    const { stderr, json } = cli.expect(exitCode, [...wordsOf(verb), ...args, '--json'], { cwd });
+    const { stderr, json } = cli.expect(exitCode, [...wordsOf(verb), ...args, '--json=full'], { cwd });
     if (exitCode === 2) return expect(stderr).toMatch(/MBF\d{4}/);
     expect(stderr).toBe('');
     expect(json<{ schema: string }>().schema).toMatch(

@@ -41,7 +41,7 @@ function describeCli(): void {
   /** Asked once for all tests: the stores do not change. */
   const json = (...args: string[]): NsysResult => {
     const key = args.join(' ');
-    const known = asked.get(key) ?? mbf('nsys', ...args, '--json').json<NsysResult>();
+    const known = asked.get(key) ?? mbf('nsys', ...args, '--json=full').json<NsysResult>();
     asked.set(key, known);
     return known;
   };

@@ -165,7 +165,7 @@ corpusSuite('diff of real snapshots', valid, () => {
     async ({ a, b, peer }) => {
       const paths = [join(SNAPSHOTS, a), join(SNAPSHOTS, b)];
       const env = { XDG_CACHE_HOME: directory };
-      const args = ['diff', ...paths, '--limit', '0', '--json'];
+      const args = ['diff', ...paths, '--limit', '0', '--json=full'];
       const result = buildCli().expect(0, args, { env }).json<SnapshotDiff>();
       expectAddsUp(result);
       // A store of both and a store of each give the same answer.

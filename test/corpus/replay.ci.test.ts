@@ -66,7 +66,7 @@ function tests(): void {
     let compared = 0;
     const env = { XDG_CACHE_HOME: cache };
     for (const name of convertedSnapshots()) {
-      const answer = buildCli().run(['whatif', 'replay', join(SNAPSHOTS, name), '--json'], { env });
+      const answer = buildCli().run(['whatif', 'replay', join(SNAPSHOTS, name), '--json=full'], { env });
       if (answer.status !== 0) continue;
       for (const one of answer.json<ReplayResult>().snapshots) {
         if (one.address_total < 50 || one.status === 'refused') continue;

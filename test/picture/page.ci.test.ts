@@ -39,7 +39,7 @@ describe('pages in a browser', () => {
   });
   afterAll(async () => browser?.close());
 
-  const ask = <T>(...args: readonly string[]): T => cli.expect(0, [...args, '--json']).json<T>();
+  const ask = <T>(...args: readonly string[]): T => cli.expect(0, [...args, '--json=full']).json<T>();
   let pages = 0;
   /** Writes the page of a command line, and opens it. */
   async function open(args: readonly string[], hash = ''): Promise<{ page: Page; file: string }> {

@@ -43,7 +43,11 @@ const argumentsOf = (command: string): string[] =>
     return names.filter((name) => name.startsWith(prefix!)).map((name) => `${parent}${name}`);
   });
 
-const FORMATS: Readonly<Record<string, readonly string[]>> = { json: ['--json'], md: ['--markdown', '-'], txt: [] };
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  json: ['--json=full'],
+  md: ['--markdown', '-'],
+  txt: [],
+};
 const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
 
 export function ask(folder: string, command: string, exitCode = 0, format: readonly string[] = []): string {
