@@ -189,8 +189,6 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   // The reader of YAML is only loaded where there is something to read.
   const hasFormats = storeless !== true && (inputs.formats ?? context.env['MBF_FORMATS']);
   const { readFormats } = hasFormats ? await import('./formats-file.js') : {};
-  const documentOf = (result: Result): unknown =>
-    (inputs.json === 'short' ? short?.(result, inputs) : undefined) ?? document?.(result) ?? result;
   const session = new Session({ ...context, formats: await readFormats?.(inputs.formats, context) }, inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
