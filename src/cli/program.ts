@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { hideSecrets } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
+import type { ErrorResult } from '../model/results/common.js';
 import { toJson } from '../report/json.js';
 import { bold, setScreen } from '../report/screen.js';
 import { type Context, processContext } from './context.js';
@@ -123,7 +124,9 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
 
 function errorDocument(code: string, text: string, remedy: string, exitCode: number, place: MbfError['place'] = {}) {
   const { file = null, offset = null, line = null } = place;
-  return `${toJson({ schema: 'mbforensics/error@1', code, text, remedy, file, offset, line, exit_code: exitCode })}\n`;
+  const schema = 'mbforensics/error@1';
+  const result: ErrorResult = { schema, code, text, remedy, file, offset, line, exit_code: exitCode };
+  return `${toJson(result)}\n`;
 }
 
 /** Runs the command line of this process, to its exit code. */

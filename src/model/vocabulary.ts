@@ -164,13 +164,13 @@ export const STACKING_ORDER: readonly Component[] = [
  * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
  */
 export const TRACE_ACTIONS = ENUMS.trace_action;
-export type TraceAction = (typeof TRACE_ACTIONS)[number];
+export type TraceAction = (typeof ENUMS)['trace_action'][number];
 
 /**
  * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
  */
 export const BLOCK_STATES = ENUMS.block_state;
-export type BlockState = (typeof BLOCK_STATES)[number];
+export type BlockState = (typeof ENUMS)['block_state'][number];
 
 /**
  * Why a memory snapshot was dumped: by an OOM observer, by the handler of another failure, as one of a series, or once
@@ -192,7 +192,7 @@ export type SourceStatus = (typeof SOURCE_STATUSES)[number];
  * `_CATEGORY_TO_INDEX`.
  */
 export const PROFILER_CATEGORIES = ENUMS.profiler_category;
-export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
+export type ProfilerCategory = (typeof ENUMS)['profiler_category'][number];
 
 /**
  * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:

@@ -48,7 +48,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
   md: ['--markdown', '-'],
   txt: [],
 };
-const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
+export const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
 
 export function ask(folder: string, command: string, exitCode = 0, format: readonly string[] = []): string {
   const env = { XDG_CACHE_HOME: sharedPath('screens-cache'), MBF_DB: '' };

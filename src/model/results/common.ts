@@ -389,6 +389,28 @@ export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts'> {
   readonly verdicts: readonly VerdictResult[];
 }
 
+/** `diagnose --each` */
+export interface DiagnoseEachResult {
+  readonly schema: 'mbforensics/diagnose-each@1';
+  readonly paths: readonly string[];
+  /** One for each path, in their order. */
+  readonly runs: readonly DiagnoseResult[];
+}
+
+/** Instead of a result, where the verb could not answer. */
+export interface ErrorResult {
+  readonly schema: 'mbforensics/error@1';
+  /** As of `docs/errors.md`. */
+  readonly code: string;
+  readonly text: string;
+  readonly remedy: string;
+  readonly file: string | null;
+  /** Byte of the decompressed file. */
+  readonly offset: number | null;
+  readonly line: number | null;
+  readonly exit_code: number;
+}
+
 /** The current lines of a text around a statement. */
 export interface ShownLines {
   /**

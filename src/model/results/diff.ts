@@ -48,7 +48,7 @@ export interface DiffTotals
   readonly b_device: number;
 }
 
-type Known<Row> = { readonly [Field in keyof Row]: NonNullable<Row[Field]> };
+type Known<Row> = { readonly [Field in keyof Row]: Exclude<Row[Field], null> };
 
 /** The differences between two memory snapshots. */
 export interface SnapshotDiff {
@@ -74,8 +74,10 @@ export interface SnapshotDiff {
   readonly remainder_bytes: number;
   /** Sites without a difference, and what `--limit` and `--min` left out. */
   readonly remainder: Known<
-    Pick<RowOf<'diff.memory'>, 'sites' | 'changed' | 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count'> &
-      Pick<RowOf<'diff.memory'>, 'grown_bytes' | 'shrunk_bytes'>
+    Pick<
+      RowOf<'diff.memory'>,
+      'sites' | 'changed' | 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count' | 'grown_bytes' | 'shrunk_bytes'
+    >
   >;
   /** By component, in descending order of |delta|; they add up to `total_delta_bytes`. */
   readonly components: readonly DiffComponent[];

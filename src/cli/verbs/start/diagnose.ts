@@ -1,17 +1,11 @@
 import { MbfError } from '../../../model/errors.js';
-import type { DiagnoseResult } from '../../../model/results/common.js';
+import type { DiagnoseEachResult, DiagnoseResult } from '../../../model/results/common.js';
 import { diagnoseDocument, diagnoseDocuments } from '../../../report/start/diagnose-document.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, MARKDOWN, REDACT, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
-
-interface DiagnoseEachResult {
-  readonly schema: 'mbforensics/diagnose-each@1';
-  readonly paths: readonly string[];
-  readonly runs: readonly DiagnoseResult[];
-}
 
 export const verb = defineVerb({
   name: 'diagnose',
