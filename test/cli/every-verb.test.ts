@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs/index.js';
+import { expectValid } from '../screens/schemas.js';
 import { buildCli, cliOf, wordsOf } from '../support/cli.js';
-import { expectValid } from '../support/schemas.js';
 import { copyStore, samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

@@ -2,9 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
+import { expectValid } from '../screens/schemas.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, wordsOf } from '../support/cli.js';
-import { expectValid } from '../support/schemas.js';
 import { samplePath, sampleStore } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

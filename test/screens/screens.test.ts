@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { readCommand } from '../../src/cli/read-command.js';
 import { VERBS } from '../../src/cli/verbs/index.js';
 import { repoRoot } from '../store/scratch.js';
-import { expectValid } from '../support/schemas.js';
+import { expectValid } from './schemas.js';
 import { ask, formatOf, print, SCREENS, type Screen } from './screens.js';
 
 const GOLDEN = join(repoRoot, 'docs', 'screens');

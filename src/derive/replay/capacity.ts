@@ -5,7 +5,7 @@
 
 import { type Recording, recordedReserve } from '../../allocator/replay/recording.js';
 import { allocationSize } from '../../allocator/rounding.js';
-import { OOM } from '../../model/trace-action-codes.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';

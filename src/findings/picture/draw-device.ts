@@ -6,13 +6,13 @@ import { deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps } from '../../derive/trace/steps.js';
 import { NULL_I32 } from '../../model/columns.js';
 import { maxOf } from '../../model/lists.js';
-import { encodeDevice } from '../../model/picture/device-bytes.js';
 import { columnStart, courseOf, type Level } from '../../model/picture/levels.js';
 import type { PageDevice, PageLevel, PageMark } from '../../model/picture/page-data.js';
 import { formatBytes } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { chooseBlocks } from './choose-blocks.js';
 import { chooseRanges, type NamedRange, wholeRange } from './choose-ranges.js';
+import { encodeDevice } from './encode-device.js';
 import { lifetimeCells } from './lifetime-cells.js';
 import { type DeviceId, readBlocks, readDrawn, readSegments } from './read-columns.js';
 

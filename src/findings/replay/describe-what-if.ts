@@ -1,6 +1,7 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
 
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import {
   calibrate,
   leastCapacities,
@@ -24,7 +25,6 @@ import { readSteps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
 import { maxOf } from '../../model/lists.js';
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
-import { OOM } from '../../model/trace-action-codes.js';
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { describeEarlyFrees } from './describe-early-frees.js';

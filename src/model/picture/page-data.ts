@@ -93,6 +93,17 @@ export interface DeviceColumns {
   readonly frames: readonly string[];
 }
 
+/** Columns of a level that are in bytes. */
+export const LEVEL_BYTES = [
+  'active',
+  'pending',
+  'reserved',
+  'privateReserved',
+  'privateActive',
+  'activeLeast',
+  'reservedMost',
+] as const;
+
 export interface PageLevel extends Level {
   readonly name: string;
   /** Microseconds after `firstTimeUs` at the first entry of each column; never decreasing; empty without times. */

@@ -52,7 +52,7 @@ export interface ReportFacts extends RunFacts {
 
 export interface ReportDevice {
   readonly page: PageDevice;
-  /** Columns of the device; see `src/report/html/device-bytes.ts`. */
+  /** Columns of the device; see `src/findings/picture/encode-device.ts`. */
   readonly bytes: Uint8Array;
   readonly rank: number | null;
   readonly path: string;
