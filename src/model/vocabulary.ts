@@ -176,15 +176,13 @@ export type BlockState = (typeof ENUMS)['block_state'][number];
  * Why a memory snapshot was dumped: by an OOM observer, by the handler of another failure, as one of a series, or once
  * by a call somewhere in the run.
  */
-export const DUMP_TRIGGERS = ['oom', 'failure', 'periodic', 'manual'] as const;
-export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
+export type DumpTrigger = 'oom' | 'failure' | 'periodic' | 'manual';
 
 /** The pool of a segment; `unknown` where the file lacks it. */
 export const SEGMENT_TYPES = ENUMS.segment_type;
 
 /** What became of one file. */
-export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
-export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+export type SourceStatus = 'ingested' | 'unchanged' | 'failed' | 'skipped';
 
 /**
  * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`:

@@ -1,7 +1,4 @@
-/**
- * What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. `--json` prints these objects as
- * they are.
- */
+/** What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { Disturbance, Ending, MeasuredStatus } from '../measurement.js';
 import type { Cause, CauseDetail } from '../vocabulary.js';

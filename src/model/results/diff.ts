@@ -1,5 +1,4 @@
-/** What `diff` returns. Field names are the JSON's: outside scripts rely on them. */
-
+/** What `diff` returns. */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
 import type { DeviceAt } from './at.js';

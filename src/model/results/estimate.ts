@@ -1,7 +1,4 @@
-/**
- * What `estimate` returns. Field names are the JSON's: outside scripts rely on them. Bytes are of one GPU and may be
- * fractions: upstream's are floats.
- */
+/** What `estimate` returns. Bytes are of one GPU and may be fractions: upstream's are floats. */
 
 export const ESTIMATE_MODELS = ['mbforensics', 'megatron-lm', 'megatron-bridge'] as const;
 export type EstimateModel = (typeof ESTIMATE_MODELS)[number];

@@ -1,6 +1,6 @@
 /**
  * What `report` makes a page of: the documents of other verbs as `--json` prints them, and the course of devices in
- * bytes. `--json` of `report` itself prints {@link ReportSummary}.
+ * bytes.
  */
 import type { PageDevice } from '../picture/page-data.js';
 import type { AtResult } from './at.js';
