@@ -7,10 +7,29 @@
  * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{exit_code<0}`.
  */
 
-import { DRIVER_OWNER_WORDS } from '../model/results/nsys.js';
+import type { DriverOwner } from '../model/results/nsys.js';
 import type { Figures } from '../model/statement.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { loadData } from './load-data.js';
+
+/** Owners of memory of the driver, for a reader. */
+export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
+  torch: "PyTorch's segments",
+  nccl: 'NCCL',
+  nvshmem: 'NVSHMEM',
+  cublas: 'cuBLAS workspaces',
+  cudnn: 'cuDNN workspaces',
+  other_library: 'other CUDA libraries',
+  graph: 'CUDA graphs',
+  context: 'contexts and code',
+  async_pool: 'cudaMallocAsync',
+  async_pool_unused: 'kept by pools of cudaMallocAsync',
+  managed: 'managed memory',
+  static: 'static variables',
+  pinned_host: 'pinned memory of the host',
+  torch_unmatched: "probably PyTorch's (unrecorded)",
+  other: 'unknown',
+};
 
 /** A figure; undefined where the statement lacks it. `items` is their count. */
 type Value = string | number | undefined;

@@ -4,11 +4,11 @@ import { MbfError } from '../../model/errors.js';
 import type { StepSeries, UpstreamValues } from '../../model/golden-values.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { CompareCheck, CompareVerdict } from '../../model/results/compare.js';
-import { bridgeValuesOf, megatronValuesOf } from '../../model/upstream-values-of.js';
 import type { Store } from '../../store/store.js';
 import { judgeChecks } from './judge-checks.js';
 import { judgeBridge } from './presets/bridge.js';
 import { judgeMegatron, type MegatronOptions } from './presets/megatron-lm.js';
+import { bridgeValuesOf, megatronValuesOf } from './presets/upstream-values-of.js';
 
 export interface PresetSide {
   readonly name: string;

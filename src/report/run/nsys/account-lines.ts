@@ -1,6 +1,8 @@
 /** Whose the driver's memory of one process and device is. */
+
+import { DRIVER_OWNER_WORDS } from '../../../knowledge/words.js';
 import { pushAll } from '../../../model/lists.js';
-import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
+import type { DriverOwner, NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { left, printable, right, table, tableOf } from '../../table.js';
 import { paragraph, shortText, UNKNOWN, wrapped } from '../../text-pieces.js';
