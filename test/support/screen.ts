@@ -1,11 +1,11 @@
 /** What every first screen keeps, whatever the run. */
 import { expect } from 'vitest';
-import { causeName } from '../../src/knowledge/words.js';
 import type { AccountingPart, DiagnoseResult, VerdictResult as Verdict } from '../../src/model/results/common.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { documentText } from '../../src/report/render/text.js';
 import { diagnoseDocument } from '../../src/report/start/diagnose-document.js';
 import type { DiagnosedTarget } from '../../src/report/start/diagnosis-parts.js';
+import { causeName } from '../../src/report/words/fill.js';
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 

@@ -55,6 +55,11 @@ export type CostBy = (typeof COSTS_BY)[number];
 /** `conditional`: allowed as far as is known, but something that decides is unknown. */
 export type FixStatus = 'recommended' | 'possible' | 'conditional' | 'forbidden';
 
+/** Fields whose sentences are made last. */
+export type AdviceText =
+  | ('title' | 'text' | 'saving_text' | 'cost_text' | 'cost_on' | 'requires' | 'forbidden_text' | 'disputes' | 'why')
+  | ('shortfall_text' | 'to_come_text' | 'limits');
+
 export interface AdviceFix {
   readonly id: string;
   /** Place in the list, from 1; what is forbidden comes last. */

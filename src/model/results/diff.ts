@@ -1,8 +1,9 @@
 /** What `diff` returns. */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
+import type { Text, Unworded, Worded } from '../statement.js';
 import type { DeviceAt } from './at.js';
-import type { ChangedValue, CompareCheck, Suspect } from './compare.js';
+import type { ChangedValue, CompareCheck, FoundSuspect, Suspect } from './compare.js';
 import type { NsysComparison } from './nsys.js';
 import type { RowOf } from './row-of.js';
 
@@ -105,7 +106,7 @@ export interface SnapshotDiff {
     readonly allocs_b: number;
   } | null;
   /** What keeps the two from being alike, or the answer from being sure. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
   /** `--max-growth`: whether b's active bytes exceed a's by more. */
   readonly gate: { readonly max_growth_bytes: number; readonly exceeded: boolean } | null;
 }
@@ -129,7 +130,7 @@ export interface RunDiff {
   readonly env: readonly ChangedValue[];
   readonly versions: readonly ChangedValue[];
   /** Steps less steps of Nsight Systems exports; null unless both have one. */
-  readonly nsys: NsysComparison | null;
+  readonly nsys: Unworded<NsysComparison, 'warnings'> | null;
   /** Null without a repository. */
   readonly commits: {
     readonly a: string;
@@ -140,7 +141,11 @@ export interface RunDiff {
     readonly changed_files: number;
     readonly submodules: readonly SubmoduleChange[];
   } | null;
-  readonly suspects: readonly Suspect[];
+  readonly suspects: readonly FoundSuspect[];
 }
 
-export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (SnapshotDiff | NoSnapshotDiff) & RunDiff;
+export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (Worded<SnapshotDiff> | Worded<NoSnapshotDiff>) &
+  Omit<RunDiff, 'suspects' | 'nsys'> & {
+    readonly suspects: readonly Suspect[];
+    readonly nsys: NsysComparison | null;
+  };

@@ -1,6 +1,6 @@
 /** The diagnosis on the page: its first screen as the head, memory, other verdicts, tests, what is not known. Pure. */
 
-import { causeName } from '../../knowledge/words.js';
+import { causeName } from '../words/fill.js';
 import type { DiagnoseResult, VerdictResult as Verdict, VerdictCapture } from '../../model/results/common.js';
 import type { Document, MaybePart, Section } from '../document/document.js';
 import {

@@ -3,7 +3,6 @@
  * `diagnose-markdown.ts` for an issue.
  */
 
-import { causeName, wordTable } from '../../knowledge/words.js';
 import { shellWord } from '../../model/escape-controls.js';
 import type { PasteForm } from '../../model/results/advise.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
@@ -12,6 +11,7 @@ import { isOomKind } from '../../model/vocabulary.js';
 import { as, bytes, code, joined, type Text, t } from '../document/document.js';
 import { percentText } from '../verdict/action-words.js';
 import { shownAccount } from './account.js';
+import { causeName, wordTable } from '../words/fill.js';
 import {
   caughtText,
   caughtTitle,

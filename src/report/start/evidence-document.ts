@@ -3,7 +3,7 @@
  * test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
-import { fill, wordsOf, wordTable } from '../../knowledge/words.js';
+import { fill, wordsOf, wordTable } from '../words/fill.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import {

@@ -1,8 +1,8 @@
 /** The sentence of each kind of evidence. */
 import { loadData } from '../../knowledge/load-data.js';
-import { fill, wordsOf } from '../../knowledge/words.js';
 import type { Figures } from '../../model/statement.js';
 import type { Evidence } from '../../model/verdict.js';
+import { fill, wordsOf } from '../words/fill.js';
 
 export function evidenceText({ kind, ...figures }: Evidence): string {
   if (kind === 'failing_site') return siteText(figures);

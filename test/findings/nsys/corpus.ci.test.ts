@@ -12,6 +12,7 @@ import { ingest } from '../../../src/ingest/ingest.js';
 import { COPY_KINDS, MEMORY_KINDS } from '../../../src/model/nsys-rows.js';
 import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
 import { nsysText } from '../../../src/report/run/nsys-text.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 import { newStore } from '../../support/new-store.js';
 import { sqlite3Program } from '../../support/nsys/write-export.js';
@@ -114,7 +115,7 @@ else {
         });
       results = new Map();
       for (const { run_id, name } of await store.all('store.runs', { run_id: null }))
-        results.set(name, await describeNsys(store, run_id, name));
+        results.set(name, worded(await describeNsys(store, run_id, name)) as NsysResult);
     } finally {
       await store.close();
     }

@@ -11,6 +11,7 @@ import type { LogRun } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { logText } from '../../../src/report/run/log-text.js';
 import { memoryText } from '../../../src/report/run/memory-text.js';
+import { worded } from '../../../src/report/words/worded.js';
 import type { Store } from '../../../src/store/store.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, RUN, type TextSource } from '../../support/text-run.js';
@@ -100,7 +101,7 @@ async function logOf(runId: number): Promise<LogRun> {
 
 async function memoryOf(runId: number, rank: number | undefined) {
   const { layout, layoutOrigin } = await readLogFacts(store, runId);
-  const result = await describeMemory(store, runId, RUN, { layout, origin: layoutOrigin }, { rank });
+  const result = worded(await describeMemory(store, runId, RUN, { layout, origin: layoutOrigin }, { rank }));
   const text = memoryText(result);
   expect(text).not.toMatch(/undefined|NaN|\[object/);
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(130);

@@ -1,6 +1,6 @@
 /** Whose the driver's memory of one process and device is. */
 
-import { DRIVER_OWNER_WORDS } from '../../../knowledge/words.js';
+import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
 import { pushAll } from '../../../model/lists.js';
 import type { DriverOwner, NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
