@@ -1,6 +1,5 @@
 /** The diagnosis on the page: its first screen as the head, memory, other verdicts, tests, what is not known. Pure. */
 
-import { causeName } from '../words/fill.js';
 import type { DiagnoseResult, VerdictResult as Verdict, VerdictCapture } from '../../model/results/common.js';
 import type { Document, MaybePart, Section } from '../document/document.js';
 import {
@@ -28,6 +27,7 @@ import { pastedLines, reasons, verdictTitle, withTarget } from '../start/diagnos
 import { otherFixes } from '../start/evidence-document.js';
 import { FRAMEWORKS } from '../start/show-text.js';
 import { plain, rankName } from '../text-pieces.js';
+import { causeName } from '../words/fill.js';
 import { element } from './html.js';
 import { box, type PageHead } from './page-head.js';
 import { type PageSection, section } from './page-pieces.js';

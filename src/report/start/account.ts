@@ -2,10 +2,10 @@
 
 import { sumOf } from '../../model/lists.js';
 import type { AccountingPart, AccountingTotal, VerdictResult as Verdict } from '../../model/results/common.js';
-import { DRIVER_OWNER_WORDS } from '../words/fill.js';
 import { DRIVER_OWNERS } from '../../model/results/nsys.js';
 import type { LiveComponents } from '../../model/verdict.js';
 import { type Bar, type BarPart, column, type MaybePart, section, table } from '../document/document.js';
+import { DRIVER_OWNER_WORDS } from '../words/fill.js';
 
 /** Parts that a reader takes together have one name; what is not listed keeps its own. */
 const NAMES: Readonly<Record<string, string>> = {

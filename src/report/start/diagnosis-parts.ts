@@ -10,8 +10,8 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import { as, bytes, code, joined, type Text, t } from '../document/document.js';
 import { percentText } from '../verdict/action-words.js';
-import { shownAccount } from './account.js';
 import { causeName, wordTable } from '../words/fill.js';
+import { shownAccount } from './account.js';
 import {
   caughtText,
   caughtTitle,

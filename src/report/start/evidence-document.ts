@@ -3,7 +3,6 @@
  * test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
-import { fill, wordsOf, wordTable } from '../words/fill.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import {
@@ -24,6 +23,7 @@ import { launchText } from '../launch-text.js';
 import { pinnedText } from '../pinned-text.js';
 import { rankWords, plain as words } from '../text-pieces.js';
 import { costWords, percentText } from '../verdict/action-words.js';
+import { fill, wordsOf, wordTable } from '../words/fill.js';
 import { accountsOf, accountTable, componentTable } from './account.js';
 import { pastedLines } from './diagnosis-parts.js';
 import { rankPhrases } from './ranks-text.js';

@@ -1,11 +1,11 @@
 /** Whose the driver's memory of one process and device is. */
 
-import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
 import { pushAll } from '../../../model/lists.js';
 import type { DriverOwner, NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { left, printable, right, table, tableOf } from '../../table.js';
 import { paragraph, shortText, UNKNOWN, wrapped } from '../../text-pieces.js';
+import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
 export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[] {
