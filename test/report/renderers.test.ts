@@ -80,13 +80,13 @@ const plain = (text: string): string =>
 const PAGE_LABELS = { height: Number.POSITIVE_INFINITY };
 
 function expectEqual(document: Document, markdown = documentMarkdown): void {
-  // A first screen leaves out what has no line left; here all of it is printed.
-  const whole =
+  // A first screen leaves out what does not fit; here all of it is printed.
+  const unlimited =
     document.labels === undefined ? document : { ...document, labels: { ...document.labels, ...PAGE_LABELS } };
   const figures = [...ofText(document.title, false), ...document.parts.flatMap(figuresOf)];
   expect(figures.length).toBeGreaterThan(5);
   const forms = {
-    text: plain(documentText(whole)),
+    text: plain(documentText(unlimited)),
     markdown: plain(markdown(document)),
     html: plain([...document.parts.map((part) => partsHtml([part]))].flat(9).join('')),
   };

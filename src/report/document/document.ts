@@ -162,7 +162,7 @@ export interface Table extends Keyed, Kept {
   readonly rows: readonly TableRow[];
   /** Below it: what is left out, and the command that shows it. */
   readonly notes: readonly Text[];
-  /** Its columns speak for themselves: a terminal shows no titles. */
+  /** Columns that need no titles on a terminal. */
   readonly isBare?: boolean;
 }
 

@@ -81,10 +81,10 @@ function moreFixes(diagnosis: DiagnoseResult): MaybePart[] {
     const lines = [...new Set(fixes.flatMap(({ paste: all }) => all[form]))];
     return lines.every((line) => pasted.has(line)) ? [] : [part(name, {}, paste(lines))];
   });
-  const other = otherFixes(diagnosis);
+  const alternatives = otherFixes(diagnosis);
   return [
     part('the same change in other forms', { isFolded: true }, ...forms),
-    other !== null && { ...other, isFolded: true },
+    alternatives !== null && { ...alternatives, isFolded: true },
   ];
 }
 

@@ -164,7 +164,7 @@ function labelledSections(parts: readonly Part[], { width, height }: NonNullable
   );
 }
 
-/** A first screen has no use for handles. */
+/** The first screen does not show handles. */
 const unhandled = (text: Text): Text =>
   piecesOf(text).filter((piece) => typeof piece === 'string' || !('handle' in piece));
 

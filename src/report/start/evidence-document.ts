@@ -1,6 +1,6 @@
 /**
- * All evidence of a diagnosis, below the first screen: the failing request, the account of the device, the result of each
- * test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
+ * All evidence of a diagnosis, below the first screen: the failing request, the account of the device, the result of
+ * each test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
 import { getOrAdd } from '../../model/group-by.js';
