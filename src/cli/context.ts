@@ -19,6 +19,8 @@ export interface Context {
   readonly isTerminal: boolean;
   /** Columns of the terminal, else $COLUMNS, else 100. */
   readonly columns: number;
+  /** Neither a terminal nor $COLUMNS limits the lines of standard output: tables are as wide as their cells. */
+  readonly isLossless: boolean;
   /** Whether standard output gets colours and bold. */
   readonly hasColor: boolean;
   /** Whether the locale can show more than ASCII. */
@@ -51,6 +53,7 @@ export function processContext(color: ColorWhen = 'auto'): Context {
     cacheDir: join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mbforensics'),
     progress: stderr.isTTY === true && !env['CI'] ? 'line' : 'lines',
     isTerminal: stdout.isTTY === true,
+    isLossless: stdout.isTTY !== true && !Number(env['COLUMNS']),
     columns: (stdout.isTTY === true ? stdout.columns : Number(env['COLUMNS'])) || 100,
     hasColor,
     unicode: isUnicode(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']),

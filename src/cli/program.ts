@@ -133,7 +133,7 @@ function errorDocument(code: string, text: string, remedy: string, exitCode: num
 export async function runProgram(): Promise<void> {
   const read = readCommand(process.argv.slice(2));
   const context = processContext(read.color);
-  setScreen({ width: context.columns, color: context.hasColor });
+  setScreen({ width: context.columns, color: context.hasColor, isLossless: context.isLossless });
   let debug = false;
   const host: Host = {
     context,

@@ -2,15 +2,22 @@
  * Words and lines of any screen. Separate from `table.ts`, so that a screen without tables does not load its library.
  */
 
+import { screen } from './screen.js';
+
 export { escapeControls as printable } from '../model/escape-controls.js';
 
-/** Shortens to `width` columns and keeps the end, the more specific part of a path or a function name. */
+/** Shortens to `width` columns, on a screen that is limited, and keeps the end, the more specific part of a name. */
 export function keepEnd(text: string, width: number): string {
-  return text.length <= width ? text : `…${text.slice(text.length - width + 1)}`;
+  return screen.isLossless || text.length <= width ? text : `…${text.slice(text.length - width + 1)}`;
 }
 
-/** Shortens to `width` columns and keeps both ends. */
+/** The same, and keeps both ends. */
 export function keepEnds(text: string, width: number): string {
+  return screen.isLossless ? text : cutMiddle(text, width);
+}
+
+/** Shortens to `width` characters wherever the text is read: for pictures. */
+export function cutMiddle(text: string, width: number): string {
   if (text.length <= width) return text;
   const head = Math.ceil((width - 1) / 2);
   return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
@@ -26,6 +33,7 @@ export function fitLabels(
   width: number | readonly number[],
   shorten: (label: string, width: number) => string = shortLabel,
 ): string[] {
+  if (screen.isLossless) return [...labels];
   // By what is shown: its label.
   const taken = new Map<string, string>();
   const shown: string[] = [];

@@ -8,16 +8,22 @@ export const screen = {
   /** Columns of a line. */
   width: 100,
   color: false,
-  /** Tables have whole rows, however long: a program reads them. */
+  /**
+   * Names and cells are whole, however long a line gets: what a pipe carries is read by programs. Sentences are still
+   * wrapped at `width`.
+   */
   isLossless: false,
 };
 
 export const LEAST_WIDTH = 60;
 export const MOST_WIDTH = 160;
 
-export function setScreen({ width, color }: { readonly width: number; readonly color: boolean }): void {
+type Settings = Pick<typeof screen, 'width' | 'color'> & Partial<typeof screen>;
+
+export function setScreen({ width, color, isLossless = false }: Settings): void {
   screen.width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width));
   screen.color = color;
+  screen.isLossless = isLossless;
 }
 
 type Style = (text: string) => string;

@@ -73,6 +73,7 @@ const LEAST_COLUMN = 12;
 /** Widths with which the table fits the screen: the widest columns of words give way. Figures are never cut. */
 function shrink(widths: readonly number[], columns: readonly Column[], indent: string): number[] {
   const fitting = [...widths];
+  if (screen.isLossless) return fitting;
   let excess = indent.length + sumOf(fitting) + GAP * (fitting.length - 1) - screen.width;
   while (excess > 0) {
     let widest = -1;

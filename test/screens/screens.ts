@@ -51,7 +51,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
 export const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
 
 export function ask(folder: string, command: string, exitCode = 0, format: readonly string[] = []): string {
-  const env = { XDG_CACHE_HOME: sharedPath('screens-cache'), MBF_DB: '' };
+  const env = { XDG_CACHE_HOME: sharedPath('screens-cache'), MBF_DB: '', COLUMNS: '100' };
   const args = [...argumentsOf(command), ...format];
   return buildCli().expect(exitCode, args, { cwd: sharedPath(`screens-${folder}`), env }).stdout;
 }

@@ -36,7 +36,8 @@ export function asker(more: RunOptions = {}): Asker {
   const cwd = temporaryDirectory();
   const optionsFor = (isOfSample: boolean): RunOptions => {
     const cache = isOfSample ? sharedPath('sample-cache') : join(cwd, 'cache');
-    return { cwd, ...more, env: { XDG_CACHE_HOME: cache, ...more.env } };
+    // A limited width; for pipes see `test/report/pipes.ci.test.ts`.
+    return { cwd, ...more, env: { XDG_CACHE_HOME: cache, COLUMNS: '100', ...more.env } };
   };
   const ends = (status: number, ...args: readonly string[]): Answer =>
     cli.expect(status, args, optionsFor(args.some((arg) => arg.startsWith(SAMPLES))));

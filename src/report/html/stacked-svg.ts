@@ -8,7 +8,7 @@ import type { PageDevice, PageLevel, PageMark } from '../../model/picture/page-d
 import type { ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { paletteOf } from '../page/palette.js';
-import { keepEnd, keepEnds } from '../plain-text.js';
+import { cutMiddle } from '../plain-text.js';
 import { answerOf, headline } from '../start/diagnosis-parts.js';
 import { figure } from '../text-pieces.js';
 import { type Attributes, type Child, element, type SafeHtml, textElement, trusted } from './html.js';
@@ -53,7 +53,7 @@ export function stackedSvg(report: ReportResult, level: PageLevel): string {
       ),
     ),
     element('rect', { class: 'page', width: WIDTH, height: HEIGHT }),
-    textElement('text', keepEnd(titleOf(report), LONGEST_TITLE), { class: 'title', x: 16, y: 26 }),
+    textElement('text', cutMiddle(titleOf(report), LONGEST_TITLE), { class: 'title', x: 16, y: 26 }),
     textElement('text', placeOf(report, page), { x: 16, y: 46 }),
     axis.ticks.map((tick) => [
       element('path', { class: 'grid', d: `M${LEFT} ${short(toY(tick))}h${PLOT_WIDTH}` }),
@@ -102,7 +102,7 @@ function titleOf({ diagnosis, title }: ReportResult): string {
 
 function placeOf({ title }: ReportResult, page: PageDevice): string {
   const basis = page.basis === 'approximate' ? ' · approximate: the trace contradicts itself' : '';
-  return keepEnds(visibleText(`${title} · ${page.title}${basis}`), LONGEST_PLACE);
+  return cutMiddle(visibleText(`${title} · ${page.title}${basis}`), LONGEST_PLACE);
 }
 
 // ---- states

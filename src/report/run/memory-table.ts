@@ -78,7 +78,8 @@ export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, in
       indent,
     );
     // Ranges are wide: the last column gives way.
-    if (columns.length < 2 || text.split('\n').every((line) => line.length <= screen.width)) return text;
+    if (screen.isLossless || columns.length < 2 || text.split('\n').every((line) => line.length <= screen.width))
+      return text;
     columns.pop();
   }
 }

@@ -7,7 +7,7 @@
 import { visibleText } from '../../../model/escape-controls.js';
 import type { LiveDevice, LiveFrame, LiveStacks } from '../../../model/results/export.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { keepEnds } from '../../plain-text.js';
+import { cutMiddle } from '../../plain-text.js';
 import { counted, rankName } from '../../text-pieces.js';
 import { FLAME_SCRIPT } from './flame-script.js';
 import { momentTitle } from './speedscope.js';
@@ -67,7 +67,7 @@ export function flameSvg(live: LiveStacks, exporter: string): FlameSvg {
   const height = bottom + 12 + footer.length * 16;
   const shown = devices.length === 0 ? live.devices.slice(0, 1) : devices;
   const about = [
-    `${keepEnds(live.handle, 110)} · ${rankName(live.rank)}`,
+    `${cutMiddle(live.handle, 110)} · ${rankName(live.rank)}`,
     ...(shown.length === 1 ? [`device ${shown[0]!.device} ${momentTitle(shown[0]!)}`] : [`${shown.length} devices`]),
   ].join(' · ');
   const lines = [
@@ -183,7 +183,7 @@ function framesIn(from: Cell): number {
 function cellLine(place: Place, total: number): string {
   const x = PAD + (INNER * place.start) / total;
   const width = (INNER * place.bytes) / total;
-  const text = visibleText(keepEnds(place.text, LONGEST_NAME));
+  const text = visibleText(cutMiddle(place.text, LONGEST_NAME));
   const share = `${((100 * place.bytes) / total).toFixed(2)} %`;
   const title = `${text}\n${formatBytes(place.bytes)} · ${share} · ${counted(place.blocks, 'block')}`;
   const fill = place.folded > 0 ? '#ccc' : place.file === '' ? '#d5dbe0' : colourOf(place.file);
@@ -210,7 +210,7 @@ function footerLines(live: LiveStacks, folded: Folded, least: number, exporter: 
     ...(live.missing.length === 0
       ? []
       : [`Without this moment: ${live.missing.map((n) => `device ${formatCount(n)}`).join(', ')}.`]),
-    `${keepEnds(live.path, 120)} · ${exporter}`,
+    `${cutMiddle(live.path, 120)} · ${exporter}`,
   ];
 }
 
