@@ -10,6 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NO_FRAMES, NO_STACK } from '../../src/derive/stacks/read-stacks.js';
+import { FREED_THERE as FREED_SITE } from '../../src/derive/state/live/live-sites.js';
 import { FREED_THERE } from '../../src/findings/export/export-live-stacks.js';
 import type {
   DiagnoseResult,
@@ -70,12 +71,17 @@ describe('folded', () => {
     const lines = linesOf(ok('--as', 'folded').stdout);
     expect(sumOf(lines)).toBe(peak.active_bytes);
     expect(new Set(lines.map((line) => line.stack)).size).toBe(lines.length);
-    // Line for line what the other verb shows, which has the innermost frame first.
-    const { stacks } = ask<PeakResult>('peak', '--limit', '0').snapshots[0]!.devices[0]!;
+    // Line for line what the other verb shows, which has the innermost frame first, up to the site.
+    const { stacks, sites } = ask<PeakResult>('peak', '--limit', '0').snapshots[0]!.devices[0]!;
+    const names = new Set(sites.map(({ site }) => site));
     const expected = new Map<string, number>();
     for (const { stack_id, origin, frames, bytes } of stacks) {
-      const shown = frames.length > 0 ? [...frames].reverse() : [stack_id === null ? NO_STACK : NO_FRAMES];
-      const line = [...(origin === 'free_event' ? [FREED_THERE] : []), ...shown].join(';');
+      const isFree = origin === 'free_event';
+      const site = frames.findIndex((frame) => names.has(`${frame}${isFree ? FREED_SITE : ''}`));
+      const [leaf, ...callers] = site < 0 ? [stack_id === null ? NO_STACK : NO_FRAMES] : frames.slice(site);
+      const line = [...(isFree ? [FREED_THERE] : []), ...callers.reverse(), `${leaf}${isFree ? FREED_SITE : ''}`].join(
+        ';',
+      );
       expected.set(line, (expected.get(line) ?? 0) + bytes);
     }
     expect(new Map(lines.map((line) => [line.stack, line.bytes]))).toEqual(expected);
@@ -570,14 +576,14 @@ describe('hostile frames', () => {
   });
 
   it('keep their names in the other formats', () => {
-    cli.expect(0, ['export', '--db', hostile, '-o', at('h.speedscope.json')]);
+    cli.expect(0, ['export', '--db', hostile, '--raw-frames', '-o', at('h.speedscope.json')]);
     const file = JSON.parse(readFileSync(at('h.speedscope.json'), 'utf8')) as {
       readonly shared: { readonly frames: readonly { readonly file?: string }[] };
     };
     expect(speedscopeFaults(file)).toEqual([]);
     const files = names.map((name) => name.replace(/:\d+$/, ''));
     expect(new Set(file.shared.frames.map((frame) => frame.file))).toEqual(new Set([...files, 'main.py']));
-    cli.expect(0, ['export', '--db', hostile, '-o', at('h.pb.gz')]);
+    cli.expect(0, ['export', '--db', hostile, '--raw-frames', '-o', at('h.pb.gz')]);
     const profile = Profile.decode(gunzipSync(readFileSync(at('h.pb.gz'))));
     for (const name of files) expect(profile.stringTable.strings).toContain(name);
     if (!hasPython) return;

@@ -57,6 +57,7 @@ const live: fc.Arbitrary<LiveStacks> = fc
     rank: 0,
     frames,
     stacks: shapes.map((shape) => shape.map((row) => row % frames.length)),
+    operators: shapes.map((_, i) => (i % 2 === 0 ? `at::${i}` : null)),
     devices: devices.map((samples, device) => ({
       device,
       moment: 'peak',
@@ -176,18 +177,25 @@ describe('pprof', () => {
           const labels = new Map(written.label.map((label) => [word(label.key), word(label.str)]));
           expect(labels.get('device')).toBe(String(device.device));
           expect(labels.get('state')).toBe(sample.state);
+          expect(labels.get('operator') ?? null).toBe(set.operators[sample.stack]);
           expect(labels.get('stream')).toBe(sample.stream === null ? 'unknown' : String(sample.stream));
           const frames = written.locationId.map((id) => {
             const [line] = places.get(Number(id))!.line;
             const fn = names.get(Number(line!.functionId))!;
-            return { name: word(fn.name), filename: word(fn.filename), line: Number(line!.line) };
+            return {
+              name: word(fn.systemName),
+              text: word(fn.name),
+              filename: word(fn.filename),
+              line: Number(line!.line),
+            };
           });
           const meant = set.stacks[sample.stack]!.map((at) => set.frames[at]!).reverse();
           // UTF-8 cannot encode half of a surrogate pair.
           const wire = (value: string): string => Buffer.from(value).toString();
           expect(frames).toEqual(
-            meant.map(({ name, filename, line }) => ({
-              name: wire(name || '(unnamed)'),
+            meant.map(({ name, filename, line, ...own }) => ({
+              name: wire(name),
+              text: wire(`${name === '' ? '(unnamed)' : ''}${own.text}`),
               filename: wire(filename),
               line,
             })),
@@ -345,7 +353,16 @@ describe('the picture of live memory', () => {
       const activeBytes = samples.reduce((sum, { bytes }) => sum + bytes, 0);
       return [
         ...flameSvg(
-          { path: 'p', handle: 'h', rank: null, frames, stacks, devices: [{ ...device, activeBytes }], missing: [1] },
+          {
+            path: 'p',
+            handle: 'h',
+            rank: null,
+            frames,
+            stacks,
+            operators: [],
+            devices: [{ ...device, activeBytes }],
+            missing: [1],
+          },
           'x',
         ).lines,
       ];
@@ -382,7 +399,16 @@ describe('the picture of live memory', () => {
     }));
     const device = { device: 0, moment: 'dump', seq: null, timeUs: null, basis: 'approximate' as const };
     const devices = [{ ...device, activeBytes: 1536, reservedBytes: 2048, samples }];
-    const three = { path: 'p', handle: 'h', rank: 3, frames, stacks: [[0], [1], [2]], devices, missing: [] };
+    const three = {
+      path: 'p',
+      handle: 'h',
+      rank: 3,
+      frames,
+      stacks: [[0], [1], [2]],
+      operators: [],
+      devices,
+      missing: [],
+    };
     const svg = flameSvg(three, 'x').lines.join('');
     expect(flameSvg(structuredClone(three), 'x').lines.join('')).toBe(svg);
     const hues = [...svg.matchAll(/hsl\((\d+),/g)].map(([, hue]) => hue);
@@ -422,6 +448,7 @@ describe('the picture of live memory', () => {
         rank: 0,
         frames,
         stacks: [[0], [1, 2]],
+        operators: [],
         devices: [{ ...device, activeBytes: 1000 }],
         missing: [],
       },

@@ -83,7 +83,6 @@ async function askEverything(store: Store, thorough: boolean): Promise<number> {
         await ask(() =>
           liveStacks(store, { ...target, device }, moment, {
             rawFrames: false,
-            pythonOnly: false,
             holes: true,
             segments: true,
           }),

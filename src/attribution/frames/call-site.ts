@@ -244,17 +244,23 @@ export function nativeSite(frames: readonly Frame[]): string | undefined {
     const node = BACKWARD_NODE.exec(name)?.[1];
     if (node !== undefined) return `${node} (autograd engine, ${NO_PYTHON})`;
   }
-  // The outermost dispatch is the operator that was called; those inside are its parts.
-  for (let i = frames.length - 1; i >= 0; i -= 1) {
-    const operator = OPERATOR.exec(frames[i]!.name)?.[1];
-    if (operator !== undefined) return `at::${operator} (${NO_PYTHON})`;
-  }
+  const operator = operatorOf(frames);
+  if (operator !== undefined) return `${operator} (${NO_PYTHON})`;
   for (const frame of frames) {
     if (isNoise(frame) || ALLOCATION.test(frame.name) || ALLOCATION_FILE.test(frame.filename)) continue;
     const name = functionName(frame.name);
     if (name !== undefined) return `${name} (${NO_PYTHON})`;
   }
   return frames.length === 0 ? undefined : `C++ code (${NO_PYTHON})`;
+}
+
+/** `at::empty`: the outermost dispatch is the operator that was called; those inside are its parts. */
+export function operatorOf(frames: readonly Frame[]): string | undefined {
+  for (let i = frames.length - 1; i >= 0; i -= 1) {
+    const operator = OPERATOR.exec(frames[i]!.name)?.[1];
+    if (operator !== undefined) return `at::${operator}`;
+  }
+  return undefined;
 }
 
 const QUALIFIED_NAME = /^~?[A-Za-z_$][\w$]*(?:::(?:~?[A-Za-z_$][\w$]*|\{lambda\}|operator\S+))*$/;

@@ -1,7 +1,8 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
-import { type Frame, frameText, isPython, visibleFrames } from '../../attribution/frames/call-site.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../../derive/stacks/read-stacks.js';
+import { type Frame, frameText, isPython, operatorOf, siteFrames } from '../../attribution/frames/call-site.js';
+import { NO_FRAMES, NO_STACK, readStacks, siteOf } from '../../derive/stacks/read-stacks.js';
 import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { FREED_THERE as FREED_SITE } from '../../derive/state/live/live-sites.js';
 import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { type MomentAt, momentAt } from '../../derive/trace/state-at.js';
 import { MbfError } from '../../model/errors.js';
@@ -18,10 +19,11 @@ export interface ExportTarget extends Pick<ChosenDevice, 'snapshotId' | 'path' |
 }
 
 export interface LiveStackOptions {
-  /** Keeps the interpreter's and dispatcher's frames, and whole paths in `text`. */
+  /**
+   * All frames as recorded, and whole paths in `text`. Else a stack ends at its call site, named as `peak` names it, so
+   * that a profile sorted by leaves has the sites of `diagnose` in their order; its callers are frames of Python.
+   */
   readonly rawFrames: boolean;
-  /** Of a stack with Python frames only these; not together with `rawFrames`. */
-  readonly pythonOnly: boolean;
   /** Adds the holes as samples in state `inactive`, so that samples add up to what is reserved. */
   readonly holes: boolean;
   /** Distinguishes samples of different segments. */
@@ -117,7 +119,8 @@ export async function liveStacks(
     });
   }
   const { path, handle, rank } = target;
-  return { path, handle, rank, frames: table.frames, stacks: table.stacks, devices, missing };
+  const { frames, stacks, operators } = table;
+  return { path, handle, rank, frames, stacks, operators, devices, missing };
 }
 
 type Sample = Pick<QueryRow<'export.live_samples'>, 'stack_id' | 'origin'>;
@@ -126,13 +129,14 @@ type Sample = Pick<QueryRow<'export.live_samples'>, 'stack_id' | 'origin'>;
 class StackTable {
   readonly frames: LiveFrame[] = [];
   readonly stacks: (readonly number[])[] = [];
+  readonly operators: (string | null)[] = [];
   private readonly frameRows = new Map<string, number>();
   private readonly stackRows = new Map<string, number>();
-  private readonly options: Pick<LiveStackOptions, 'rawFrames' | 'pythonOnly'>;
+  private readonly rawFrames: boolean;
   private known: ReadonlyMap<number, readonly Frame[]> = new Map();
 
-  constructor(options: Pick<LiveStackOptions, 'rawFrames' | 'pythonOnly'>) {
-    this.options = options;
+  constructor({ rawFrames }: Pick<LiveStackOptions, 'rawFrames'>) {
+    this.rawFrames = rawFrames;
   }
 
   async read(store: Store, stackIds: Iterable<number>): Promise<void> {
@@ -146,20 +150,30 @@ class StackTable {
     if (known !== undefined) return known;
     const row = this.stacks.length;
     this.stacks.push(this.framesOf(sample));
+    this.operators.push(operatorOf(this.known.get(stack_id ?? -1) ?? []) ?? null);
     this.stackRows.set(key, row);
     return row;
   }
 
+  /** Root first. */
   private framesOf({ stack_id, origin }: Sample): number[] {
     if (origin === 'hole') return [this.synthetic('(free)')];
     if (stack_id === null) return [this.synthetic(NO_STACK)];
     const all = this.known.get(stack_id) ?? [];
-    const { rawFrames, pythonOnly } = this.options;
-    const python = pythonOnly ? all.filter(isPython) : [];
-    const shown = rawFrames ? all : python.length > 0 ? python : visibleFrames(all);
-    const frames = shown.map((frame) => this.frame(frame, rawFrames ? rawText(frame) : frameText(frame))).reverse();
-    if (frames.length === 0) frames.push(this.synthetic(NO_FRAMES));
-    return origin === 'free_event' ? [this.synthetic(FREED_THERE), ...frames] : frames;
+    const frames = this.rawFrames ? this.rawRows(all) : this.rowsToSite(stack_id, all, origin === 'free_event');
+    return origin === 'free_event' ? [...frames, this.synthetic(FREED_THERE)].reverse() : frames.reverse();
+  }
+
+  private rawRows(all: readonly Frame[]): number[] {
+    return all.length === 0 ? [this.synthetic(NO_FRAMES)] : all.map((frame) => this.frame(frame, rawText(frame)));
+  }
+
+  private rowsToSite(stackId: number, all: readonly Frame[], isFree: boolean): number[] {
+    const site = `${siteOf(stackId, this.known)}${isFree ? FREED_SITE : ''}`;
+    const [leaf] = siteFrames(all);
+    if (leaf === undefined) return [this.synthetic(site)];
+    const callers = all.slice(all.indexOf(leaf) + 1).filter(isPython);
+    return [this.frame(leaf, site), ...callers.map((frame) => this.frame(frame, frameText(frame)))];
   }
 
   private synthetic(text: string): number {
@@ -167,7 +181,7 @@ class StackTable {
   }
 
   private frame(frame: Frame, text: string): number {
-    const key = `${frame.line}\u0000${frame.name}\u0000${frame.filename}`;
+    const key = `${frame.line}\u0000${frame.name}\u0000${frame.filename}\u0000${text}`;
     const known = this.frameRows.get(key);
     if (known !== undefined) return known;
     const row = this.frames.length;

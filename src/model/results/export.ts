@@ -51,6 +51,8 @@ export interface LiveStacks extends Pick<ReplayDevice, 'path' | 'handle' | 'rank
   readonly frames: readonly LiveFrame[];
   /** Rows of `frames`, root first, leaf last; none is empty: memory without a stack has one frame that states so. */
   readonly stacks: readonly (readonly number[])[];
+  /** Of each stack the operator of PyTorch that allocated, `at::empty`; null where no C++ frame names one. */
+  readonly operators: readonly (string | null)[];
   readonly devices: readonly LiveDevice[];
   /** Devices of the snapshot without the requested moment, which are left out. */
   readonly missing: readonly number[];

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { listSnapshots } from '../../../derive/run/names/snapshots.js';
+import type { Moment } from '../../../derive/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import {
@@ -44,8 +45,11 @@ const OPTIONS = {
     '--at <moment>',
     'start, peak, oom, end, seq:N, time:MICROSECONDS, step:N (default: peak; snapshot-json: end)',
   ),
-  device: option('--device <n>', 'only this device'),
-  rawFrames: flag('--raw-frames', 'keep the frames of the interpreter and of C++, and whole paths of files'),
+  device: option(
+    '--device <n>',
+    'a device, or all (default: the one that ran out, else the one with the largest peak; snapshot-json: all)',
+  ),
+  rawFrames: flag('--raw-frames', 'stacks as recorded, to their last frame of C++, and whole paths of files'),
   withState: flag(
     '--with-state',
     "folded: put stream and state in front as torch's _memory_viz.py does, and add free blocks",
@@ -113,7 +117,8 @@ interface RowsPlan extends Plan {
 }
 interface SnapshotPlan extends Plan {
   readonly kind: 'snapshot';
-  readonly device: number | undefined;
+  /** Undefined: the one that a diagnosis is about. */
+  readonly device: number | 'all' | undefined;
 }
 
 /** Whatever is wrong with the options alone is MBF1001, before anything is opened. */
@@ -154,10 +159,16 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
   const { force, csvRaw } = options;
   if (csvRaw && format !== 'csv') return wrong('--csv-raw is an option of --as csv');
   if (isRows) return { kind: 'rows', format, output, force, table, query, csvRaw };
-  if (options.device !== undefined && !/^\d{1,4}$/.test(options.device))
-    return wrong(`invalid --device ${JSON.stringify(options.device)}; expected a device number`);
-  const device = options.device === undefined ? undefined : Number(options.device);
-  return { kind: 'snapshot', format, output, force, device };
+  const { device = format === 'snapshot-json' ? 'all' : undefined } = options;
+  if (device !== undefined && device !== 'all' && !/^\d{1,4}$/.test(device))
+    return wrong(`invalid --device ${JSON.stringify(device)}; expected a device number, or all`);
+  return {
+    kind: 'snapshot',
+    format,
+    output,
+    force,
+    device: device === undefined || device === 'all' ? device : Number(device),
+  };
 }
 
 /** The result without what only some formats have. */
@@ -210,7 +221,9 @@ async function exportSnapshotAs(
   const target = await session.target(operand);
   const { store } = target;
   const { snapshot_id: snapshotId, display_path: path, handle, rank, form } = await oneSnapshot(target);
-  const about = { snapshotId, path, handle, rank, form, device: plan.device };
+  const device =
+    plan.device === 'all' ? undefined : await deviceOf(context, store, handle, moment ?? { kind: 'peak' }, plan.device);
+  const about = { snapshotId, path, handle, rank, form, device };
   if (format === 'snapshot-json') {
     const { exportSnapshot } = await import('../../../findings/export/export-snapshot.js');
     const exported = await exportSnapshot(store, about, moment);
@@ -229,7 +242,6 @@ async function exportSnapshotAs(
   const states = options.withState || options.withSegments;
   const live = await liveStacks(store, about, moment ?? { kind: 'peak' }, {
     rawFrames: options.rawFrames,
-    pythonOnly: format === 'svg' && !options.rawFrames,
     holes: states,
     segments: options.withSegments,
   });
@@ -245,6 +257,23 @@ async function exportSnapshotAs(
     return toStandardOutput(standardOutput(context), (sink) => writeLines(sink, content));
   context.bytes(content);
   return undefined;
+}
+
+/** The device of a file about one, with a note where the snapshot has others. */
+async function deviceOf(
+  context: Context,
+  store: Store,
+  handle: string,
+  moment: Moment,
+  given: number | undefined,
+): Promise<number> {
+  if (given !== undefined) return given;
+  const { chooseDevice } = await import('../../../derive/state/choose-snapshot.js');
+  const { snapshotId, device } = await chooseDevice(store, { handle }, moment, undefined);
+  const used = await store.all('snapshot.devices', { snapshot_id: snapshotId });
+  const more = used.filter((row) => row.device !== device && (row.segments > 0 || row.events !== null)).length;
+  if (more > 0) context.err(`mbforensics: device ${device} alone; --device all adds ${more} more\n`);
+  return device;
 }
 
 type Lines = readonly string[];

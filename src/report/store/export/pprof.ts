@@ -12,7 +12,7 @@ import {
   ValueType,
 } from 'pprof-format';
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
-import { momentTitle } from './speedscope.js';
+import { frameTitle, momentTitle } from './speedscope.js';
 
 /**
  * A `.pb.gz` file. Two values a sample, both exact: `inuse_objects` (blocks) and `inuse_space` (actual bytes; the
@@ -25,7 +25,6 @@ export function pprof(live: LiveStacks, exporter: string): Uint8Array {
   const text = (value: string): number => table.dedup(value);
   const type = (name: string, unit: string): ValueType => new ValueType({ type: text(name), unit: text(unit) });
   const sampleType = [type('inuse_objects', 'count'), type('inuse_space', 'bytes')];
-  const functions = functionsOf(live, text);
   const comments = [
     `${live.handle} (${live.path})`,
     ...live.devices.map((device) => `device ${device.device} ${momentTitle(device)}: ${device.activeBytes} bytes`),
@@ -51,10 +50,21 @@ export function pprof(live: LiveStacks, exporter: string): Uint8Array {
         new Location({
           id: row + 1,
           mappingId: 1,
-          line: [new Line({ functionId: functions.ofFrame[row]!, line: Math.max(0, frame.line) })],
+          line: [new Line({ functionId: row + 1, line: Math.max(0, frame.line) })],
         }),
     ),
-    function: functions.list,
+    // `pprof -top` adds up by the name of the function alone, so the name is that of the call site, with its place:
+    // otherwise every `forward` is one line.
+    function: live.frames.map(
+      (frame, row) =>
+        new PprofFunction({
+          id: row + 1,
+          name: text(frameTitle(frame)),
+          // Where both are equal, pprof takes the name for one of C++, and removes what is in parentheses.
+          systemName: text(frame.name === frame.text ? '' : frame.name),
+          filename: text(frame.filename),
+        }),
+    ),
     timeNanos: timeNanos(live.devices),
     periodType: type('space', 'bytes'),
     period: 1,
@@ -62,25 +72,6 @@ export function pprof(live: LiveStacks, exporter: string): Uint8Array {
     defaultSampleType: text('inuse_space'),
   });
   return gzipSync(profile.encode(), { level: 6 });
-}
-
-/** Functions are names within files; their lines are properties of the locations. */
-function functionsOf(live: LiveStacks, text: (value: string) => number) {
-  const ids = new Map<string, number>();
-  const list: PprofFunction[] = [];
-  const ofFrame = live.frames.map((frame) => {
-    const key = `${frame.name}\u0000${frame.filename}`;
-    let id = ids.get(key);
-    if (id === undefined) {
-      id = list.length + 1;
-      ids.set(key, id);
-      // pprof shows a function without a name as its id.
-      const name = text(frame.name === '' ? '(unnamed)' : frame.name);
-      list.push(new PprofFunction({ id, name, systemName: name, filename: text(frame.filename) }));
-    }
-    return id;
-  });
-  return { list, ofFrame };
 }
 
 function sampleOf(live: LiveStacks, device: LiveDevice, sample: LiveSample, text: (value: string) => number): Sample {
@@ -93,6 +84,8 @@ function sampleOf(live: LiveStacks, device: LiveDevice, sample: LiveSample, text
     word('stream', sample.stream === null ? 'unknown' : String(sample.stream)),
     word('pool', sample.pool === null ? 'unknown' : `(${sample.pool.join(', ')})`),
   ];
+  const operator = live.operators[sample.stack];
+  if (operator != null) labels.push(word('operator', operator));
   return new Sample({
     // Leaf first.
     locationId: live.stacks[sample.stack]!.map((frame) => frame + 1).reverse(),

@@ -1,7 +1,7 @@
 /** The file format of speedscope. Upstream: jlfwong/speedscope `src/lib/file-format-spec.ts`. */
 
 import { groupBy } from '../../../model/group-by.js';
-import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
+import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../../model/results/export.js';
 import { formatBytes } from '../../../model/units.js';
 import { afterEntry } from '../../text-pieces.js';
 
@@ -41,9 +41,8 @@ export function speedscope(live: LiveStacks, exporter: string): SpeedscopeFile {
     name: `${live.handle} (${live.path})`,
     activeProfileIndex: 0,
     shared: {
-      frames: live.frames.map(({ name, filename, line }) => ({
-        // A frame with no name cannot be clicked on.
-        name: name === '' ? '(unnamed)' : name,
+      frames: live.frames.map(({ filename, line, ...frame }) => ({
+        name: frameTitle(frame),
         ...(filename === '' ? {} : { file: filename }),
         ...(line > 0 ? { line } : {}),
       })),
@@ -75,6 +74,11 @@ function profile(live: LiveStacks, name: string, samples: readonly LiveSample[])
     samples: sorted.map(([stack]) => live.stacks[stack]!),
     weights: sorted.map(([, bytes]) => bytes),
   };
+}
+
+/** The frame as `peak` prints it; viewers cannot select one without a name. */
+export function frameTitle({ name, text }: Pick<LiveFrame, 'name' | 'text'>): string {
+  return name === '' ? `(unnamed)${text}` : text;
 }
 
 /** `peak after entry 2,016`. */
