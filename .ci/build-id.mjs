@@ -6,13 +6,36 @@ import { join, relative } from 'node:path';
 
 /** `dist`: what was built; `queries`: its SQL, which it reads. */
 export function buildId(manifest, dist, queries) {
-  const hash = createHash('sha256').update(readFileSync(manifest));
-  for (const [folder, endings] of [
+  return hashOf('', manifest, [
     [join(dist, 'src'), /\.(?:cjs|js|json)$/],
     [join(dist, 'parsers'), /\.(?:js|json)$/],
     [queries, /\.sql$/],
-  ]) {
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  ]);
+}
+
+/** The identity of all that a build of the checkout at `root` reads. */
+export function sourcesId(root) {
+  const folders = [
+    '.ci',
+    'bench',
+    'docs',
+    'parsers',
+    'queries',
+    'samples/generate',
+    'samples/record',
+    'src',
+    'test/support',
+  ];
+  return hashOf(process.version, join(root, 'package-lock.json'), [
+    [root, /^(?:package\.json|tsconfig.*\.json)$/, false],
+    ...folders.map((folder) => [join(root, folder), /(?<!\.gen)\.(?:ts|mjs|json|sql|tsv|yaml|css|md)$/]),
+  ]);
+}
+
+function hashOf(seed, first, folders) {
+  const hash = createHash('sha256').update(seed).update(readFileSync(first));
+  for (const [folder, endings, recursive = true] of folders) {
+    const files = readdirSync(folder, { recursive, withFileTypes: true })
       .filter((entry) => entry.isFile() && endings.test(entry.name))
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
     for (const file of files.sort()) hash.update(`\0${relative(folder, file)}\0`).update(readFileSync(file));

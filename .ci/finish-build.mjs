@@ -17,7 +17,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { parse } from 'yaml';
-import { buildId } from './build-id.mjs';
+import { buildId, sourcesId } from './build-id.mjs';
 import { writeSchemas } from './write-schemas.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -111,3 +111,6 @@ chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755);
 
 // V8's code of what questions run; see `src/cli/load-bundle.ts`.
 execFileSync(process.execPath, [join(root, '.ci', 'keep-code.mjs'), dist], { stdio: ['ignore', 'ignore', 'inherit'] });
+
+// What `prepare.mjs` compares before it builds again. It is not packed.
+writeFileSync(join(dist, 'built-from'), sourcesId(root));

@@ -1,9 +1,11 @@
 // Makes a checkout ready for `npm start`, `npm test`, `npm link` and `npm pack`: installs what the lock file lists
-// unless it is installed already, then builds. Plain JavaScript without dependencies: a fresh clone has none.
+// unless it is installed already, then builds unless that is done: `npm link` after `npm start` does neither. Plain
+// JavaScript without dependencies: a fresh clone has none.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildId, sourcesId } from './build-id.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -18,6 +20,19 @@ function isInstalled() {
   return Object.entries(packagesOf(join(root, 'package-lock.json'))).every(
     ([place, { integrity, optional }]) =>
       place === '' || (place in there ? there[place].integrity === integrity : optional === true),
+  );
+}
+
+/** Whether `dist` is what the last build left, of the sources as they are. */
+function isBuilt() {
+  const dist = join(root, 'dist');
+  const recorded = (...names) => {
+    const file = join(dist, ...names);
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  };
+  return (
+    recorded('built-from') === sourcesId(root) &&
+    recorded('src', 'build-id') === buildId(join(root, 'package.json'), dist, join(root, 'queries'))
   );
 }
 
@@ -43,4 +58,4 @@ if (!isInstalled()) {
   // Nothing is installed that differs from the hashes of the lock file.
   run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
 }
-run(npm, ['run', '--silent', 'build']);
+if (!isBuilt()) run(npm, ['run', '--silent', 'build']);
