@@ -92,7 +92,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
       const declared = Object.entries(options).map(([key, spec]) => {
         const made = new Option(spec.flags, spec.help);
-        if (spec.choices !== undefined) made.choices(spec.choices);
+        if (spec.choices !== undefined) made.argChoices = [...spec.choices];
         if (spec.initial !== undefined) made.default(spec.initial);
         if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
         command.addOption(made.makeOptionMandatory(spec.isRequired === true));

@@ -1,7 +1,7 @@
 /** The operands of `compare` and its kin: golden values by name, a golden file, or a run. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { looksLikeGolden, readGolden } from '../../parsers/index.js';
+import { readGolden } from '../../parsers/index.js';
 import { type GoldenRow, readGoldenRows, readMeasurement } from '../findings/compare/golden/golden-store.js';
 import { measurementOfValues } from '../findings/compare/measurement-of-values.js';
 import { measureRun } from '../findings/flows/measure-run.js';
@@ -9,8 +9,8 @@ import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
 import type { ComparedRun } from '../model/results/compare.js';
-import { MIB } from '../model/units.js';
 import { summaryText } from '../report/verdict/cause-words.js';
+import { isGoldenFile, MOST_GOLDEN_BYTES } from './golden-file.js';
 import type { Session } from './session.js';
 import { openTarget } from './target.js';
 
@@ -26,8 +26,6 @@ export interface MeasuredRuns {
   /** Files of the run that could not be read, each with the reason. */
   readonly failed: readonly string[];
 }
-
-const MOST_FILE_BYTES = 256 * MIB;
 
 /**
  * `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then
@@ -76,17 +74,14 @@ export async function resolveMeasured(
 
 /** The golden file at a path; undefined if what is there is something else. Throws MBF2801 if it is a damaged one. */
 async function goldenFile(path: string): Promise<MeasuredRuns | undefined> {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat?.isFile() !== true || !/\.json$/i.test(path) || stat.size > MOST_FILE_BYTES) return undefined;
-  const text = readFileSync(path, 'utf8');
-  return looksLikeGolden(text) ? ofFile(path, text) : undefined;
+  return isGoldenFile(path) ? ofFile(path, readFileSync(path, 'utf8')) : undefined;
 }
 
 /** The golden file at a path that has to be one. */
 export async function goldenDocumentFile(path: string): Promise<MeasuredRuns> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new MbfError('MBF1003', 'no such file', { file: path });
-  if (!stat.isFile() || stat.size > MOST_FILE_BYTES) throw new MbfError('MBF2801', 'no golden file', { file: path });
+  if (!stat.isFile() || stat.size > MOST_GOLDEN_BYTES) throw new MbfError('MBF2801', 'no golden file', { file: path });
   return ofFile(path, readFileSync(path, 'utf8'));
 }
 

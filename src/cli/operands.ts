@@ -16,6 +16,11 @@ export function partsOf(operand: string | undefined): { readonly kind: Kind; rea
   return { kind: forced?.[1] as Kind, name: forced?.[2] ?? operand };
 }
 
+/** Whether a word has the form of a path; names of runs and snapshots have a `/` too. */
+export function isFileName(word: string): boolean {
+  return /^[./~\\]|\/$|\.\w{1,10}$/.test(word);
+}
+
 /** The paths of one run that the operands are; undefined if they are something of a store. */
 export function pathsOf(operands: Operands): readonly string[] | undefined {
   const words = typeof operands === 'string' ? [operands] : (operands ?? []);

@@ -1,6 +1,7 @@
 /** How verbs declare operands and options, and the parsers of their values. Every parser throws MBF1001. */
 import { MbfError } from '../model/errors.js';
 import { parseSize } from '../model/units.js';
+import { didYouMean } from './nearest.js';
 
 /** An operand (`<run>`, `[run]`, `<run...>`) or an option (`--limit <n>`), and the value a verb gets of it. */
 export interface Spec<Value> {
@@ -67,7 +68,7 @@ export function repeated(flags: string, help: string, parse: Parse<unknown> = te
   return { flags, help, initial: [], read: (given, name) => (given as string[]).map((one) => parse(one, name)) };
 }
 
-/** An option whose words commander checks, and lists in the help. */
+/** An option whose words the help lists. */
 export function choice<Word extends string>(
   flags: string,
   help: string,
@@ -80,7 +81,8 @@ export function choice<Word extends string>(
   initial: Word,
 ): Spec<Word>;
 export function choice(flags: string, help: string, choices: readonly string[], initial?: string): Spec<unknown> {
-  return { flags, help, choices, read: (given) => given, ...(initial === undefined ? {} : { initial }) };
+  const read = (given: unknown, name: string) => (typeof given === 'string' ? oneOf(choices)(given, name) : undefined);
+  return { flags, help, choices, read, ...(initial === undefined ? {} : { initial }) };
 }
 
 /** An option that has to be given; `missing` is the error without it, else commander's. */
@@ -131,7 +133,7 @@ export function between(least: number, most: number): Parse<number> {
 export function oneOf<const Word extends string>(words: readonly Word[]): Parse<Word> {
   return (given, name) => {
     const word = words.find((candidate) => candidate === given);
-    if (word === undefined) throw wrong(name, given, `one of ${words.join(', ')}`);
+    if (word === undefined) throw wrong(name, given, `one of ${words.join(', ')}${didYouMean(given, words)}`);
     return word;
   };
 }

@@ -140,7 +140,7 @@ export async function pathStore(
     if (!usable) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
-      throw nothingUsable(paths, made?.result);
+      throw await nothingUsable(paths, made?.result);
     }
     const cached = { directory: cachePlace(context), key };
     return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name, cached };
@@ -181,7 +181,7 @@ async function makeStore(
       return store;
     };
     const result = await ingestAll(paths, { file: work, isNew: true, open }, context, asWritten);
-    if (store === undefined) throw nothingUsable(paths, result);
+    if (store === undefined) throw await nothingUsable(paths, result);
     // Closing writes the log into the file, and may fail at it.
     const complete = async (): Promise<void> => {
       try {
@@ -257,9 +257,15 @@ async function inputStore(paths: readonly string[], context: Context, options: P
 /** As the run, and messages, name it. */
 const STANDARD_INPUT = 'stdin';
 
-function nothingUsable(paths: readonly string[], result: IngestResult | undefined): MbfError {
+async function nothingUsable(paths: readonly string[], result: IngestResult | undefined): Promise<MbfError> {
   const skipped = result?.sources.find((source) => source.error !== null)?.error;
-  return new MbfError('MBF2008', skipped?.text ?? 'nothing usable was found', { file: paths.join(', ') });
+  const { isGoldenFile } = await import('./golden-file.js');
+  const golden = paths.find((path) => isGoldenFile(path));
+  const fact =
+    golden === undefined
+      ? (skipped?.text ?? 'nothing usable was found')
+      : `golden values, not a run: \`golden show ${golden}\` prints them, \`compare RUN --golden ${golden}\` judges a run by them`;
+  return new MbfError('MBF2008', fact, { file: paths.join(', ') });
 }
 
 /** A store that was being made, with its log and what it spilled. */

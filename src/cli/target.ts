@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
+import { nearest } from './nearest.js';
 import { openStore } from './open-store.js';
-import { type DbOptions, type Kind, type Operands, partsOf, pathsOf, resourcesOf } from './operands.js';
+import { type DbOptions, isFileName, type Kind, type Operands, partsOf, pathsOf, resourcesOf } from './operands.js';
 import {
   cachedStores,
   failedSources,
@@ -70,12 +71,29 @@ export async function openTarget(
       if (found !== undefined) return found;
     }
   }
-  if (!existsSync(file)) {
-    throw new MbfError('MBF1003', 'no such file or directory', { file: name });
-  }
+  if (!existsSync(file)) throw new MbfError('MBF1003', 'no such file or directory', { file: name });
+  if (kind === undefined && isFileName(name!))
+    throw new MbfError('MBF1003', `no such file or directory, and no such run in ${file}`, { file: name });
   const what =
     kind === undefined ? 'no such file or directory, and no such run, snapshot or commit' : `no such ${kind}`;
-  throw new MbfError('MBF1002', `${name}: ${what} in ${file}`);
+  throw new MbfError('MBF1002', `${name}: ${what} in ${file}${await runsOf(file, name!, resources)}`);
+}
+
+/** More than this many runs are counted. */
+const MOST_RUNS = 10;
+
+/** The runs that there are, those with a similar name first. */
+async function runsOf(file: string, name: string, resources: StoreResources): Promise<string> {
+  const store = await openStore(file, { mode: 'read', ...resources });
+  try {
+    const names = (await store.all('store.runs', { run_id: null })).map((run) => run.name);
+    if (names.length === 0) return ', which has none';
+    const listed = [...new Set([...nearest(name, names), ...names])];
+    const more = listed.length > MOST_RUNS ? `, and ${listed.length - MOST_RUNS} more` : '';
+    return `, which has the ${listed.length === 1 ? 'run' : 'runs'} ${listed.slice(0, MOST_RUNS).join(', ')}${more}`;
+  } finally {
+    await store.close();
+  }
 }
 
 /** What `name` means in one store (nothing: the latest run); undefined if the store does not know it. */

@@ -16,7 +16,7 @@ import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
 import { resourcesOf } from '../../operands.js';
-import { CSV_RAW, flag, operand, option, REDACT, type Values } from '../../options.js';
+import { CSV_RAW, flag, oneOf, operand, option, REDACT, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { type CommonOptions, demandSnapshots, type Session } from '../../session.js';
 import type { Target } from '../../target.js';
@@ -38,7 +38,11 @@ const FORMAT_OF_NAME: readonly (readonly [suffix: string, format: ExportFormat])
 ];
 
 const OPTIONS = {
-  as: option('--as <format>', `one of ${EXPORT_FORMATS.join(', ')} (default: by the name of the output)`),
+  as: option(
+    '--as <format>',
+    `one of ${EXPORT_FORMATS.join(', ')} (default: by the name of the output)`,
+    oneOf(EXPORT_FORMATS),
+  ),
   output: option('-o, --output <file>', 'the file to write; - or none: standard output'),
   force: flag('--force', 'replace the output if it exists'),
   at: option(
@@ -128,15 +132,13 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
   };
   const output = options.output === '-' ? undefined : options.output;
   const named = FORMAT_OF_NAME.find(([suffix]) => output?.toLowerCase().endsWith(suffix))?.[1];
-  const format = (options.as ?? named) as ExportFormat | undefined;
+  const format = options.as ?? named;
   const extension = output === undefined ? '' : extname(output);
   if (format === undefined && extension !== '') {
     const known = FORMAT_OF_NAME.map(([suffix]) => suffix).join(', ');
     return wrong(`--output: unknown extension ${JSON.stringify(extension)}; expected one of ${known}, or --as`);
   }
   if (format === undefined) return wrong(`no format: --as is one of ${EXPORT_FORMATS.join(', ')}`);
-  if (!EXPORT_FORMATS.includes(format))
-    return wrong(`invalid --as ${JSON.stringify(format)}; expected one of ${EXPORT_FORMATS.join(', ')}`);
   const { table, query } = options;
   const isRows = ROW_FORMATS.includes(format);
   if (!isRows && (table !== undefined || query !== undefined))
