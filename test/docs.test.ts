@@ -73,6 +73,24 @@ describe('links, and files named in the code of the project, exist', () => {
   });
 });
 
+it('README and docs/*.md link only to what is packed with them', () => {
+  const shown = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const [{ files }] = JSON.parse(shown) as [{ files: readonly { readonly path: string }[] }];
+  const packed = files.map(({ path }) => path);
+  const pages = packed.filter((path) => /^(?:README|docs\/[^/]*)\.md$/.test(path));
+  const written = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  expect(pages.length).toBe(1 + written.length);
+  const dead = pages.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+    const targets = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, target]) => join(dirname(page), target!));
+    return targets.filter((target) => !packed.some((path) => path === target || path.startsWith(join(target, '/'))));
+  });
+  expect(dead).toEqual([]);
+});
+
 it('docs/errors.md lists every error with its remedy', () => {
   const rows = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8').matchAll(/^\| (MBF\d+) \| [^|]+ \| (.+) \|$/gm);
   expect([...rows].map(([, code, remedy]) => [code, remedy])).toEqual(Object.entries(ERROR_REMEDIES));

@@ -9,6 +9,7 @@ import { bold, setScreen } from '../report/screen.js';
 import { type Context, processContext } from './context.js';
 import type { Host } from './define-verb.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
+import { existingNear } from './nearest.js';
 import { type ReadCommand, readCommand } from './read-command.js';
 import { GROUPS, type ListedVerb, PARTS, VERBS, type VerbName } from './verbs/index.js';
 import { version } from './version.js';
@@ -74,7 +75,10 @@ function listed(host: Host, isWhole: boolean): Command {
     return `  ${names.map(([name]) => name).join(', ')}`;
   });
   const more = isWhole ? '' : `\n${bold('More verbs')} (mbforensics --help --all):\n${hidden.join('\n')}\n`;
-  return command.addHelpText('after', `${more}${OPERANDS_HELP}\nmbforensics VERB --help prints options and examples.`);
+  return command.addHelpText(
+    'after',
+    `${more}${OPERANDS_HELP}\nmbforensics VERB --help prints options and examples.\nmbforensics help lists the topics of the documentation.`,
+  );
 }
 
 function listedNames(): VerbName[] {
@@ -115,8 +119,11 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
     error instanceof MbfError ? error : new MbfError('MBF9001', error instanceof Error ? error.message : String(error));
   const exitCode = EXIT_OF_ERROR[failure.kind];
   const text = hideSecrets(failure.describe());
-  context.err(`mbforensics: error ${failure.code}: ${text}\n  ${failure.remedy}\n`);
-  if (json) context.out(errorDocument(failure.code, text, failure.remedy, exitCode, failure.place));
+  const { code, place } = failure;
+  const near = code === 'MBF1003' && place.file !== undefined ? existingNear(place.file) : undefined;
+  const remedy = near === undefined ? failure.remedy : hideSecrets(`${near} ${failure.remedy}`);
+  context.err(`mbforensics: error ${code}: ${text}\n  ${remedy}\n`);
+  if (json) context.out(errorDocument(code, text, remedy, exitCode, place));
   const stacks = [error, failure.cause].filter((one) => one instanceof Error).map(({ stack }) => stack ?? '');
   if (debug) context.err(`${stacks.join('\n')}\n`);
   return exitCode;
@@ -152,6 +159,11 @@ export async function runProgram(): Promise<void> {
   });
   if (read.remark !== undefined) context.err(read.remark);
   try {
+    if (read.topic !== undefined) {
+      const { helpTopic } = await import('./help-topic.js');
+      context.out(helpTopic(read.topic ?? undefined, listedNames()));
+      return;
+    }
     const command = await program(read, host);
     await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {

@@ -8,6 +8,8 @@ export interface ReadCommand {
   readonly verb: VerbName | undefined;
   /** `log` of `log memory`. */
   readonly parent: VerbName | undefined;
+  /** Of `help TOPIC`; null for `help` alone. */
+  readonly topic?: string | null;
   /** With the verb's parent and name first, as the help shows them. */
   readonly args: readonly string[];
   readonly color: ColorWhen;
@@ -39,8 +41,9 @@ export function readCommand(given: readonly string[]): ReadCommand {
   const after = args.slice(at + 1);
   if (word === 'help') {
     const [topic, ...others] = after;
-    if (topic === undefined || topic.startsWith('-')) return read(undefined, ['--help', ...after]);
-    return isVerb(topic) ? readCommand([topic, ...others, '--help', '--color', color]) : read(undefined, [topic]);
+    if (topic?.startsWith('-') === true) return read(undefined, ['--help', ...after]);
+    if (topic !== undefined && isVerb(topic)) return readCommand([topic, ...others, '--help', '--color', color]);
+    return read(undefined, after, { topic: topic ?? null });
   }
   if (isVerb(word)) {
     const parts = PARTS[word] ?? {};

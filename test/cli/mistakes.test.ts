@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
+import { repoRoot } from '../store/scratch.js';
 import { asker } from '../support/ask.js';
 import { samplePath } from '../support/stores.js';
 
@@ -137,8 +138,14 @@ describe('a typo', () => {
     [['/no/such'], /MBF1003: \/no\/such: no such file or directory\n/],
     [['snapshot_rank2.pickle'], /snapshot_rank2\.pickle: no such file or directory/],
     [['diagnose', 'train.lgo', 'snap.pickle'], /train\.lgo: no such file or directory/],
-    [['help', 'diag'], /unknown command 'diag'/],
+    [['help', 'diag'], /unknown topic "diag"; did you mean diagnose\?/],
     [['peak', 'snap.pickle', '--by', 'banan'], /invalid --by "banan"; expected one of site, /],
+    [['peak', 'snap.pickle', '--by', 'moduel'], /invalid --by "moduel"; expected one of .*; did you mean module\?/],
+    [['lint', 'x.yaml', '--severity', 'eror'], /invalid --severity "eror"; .*; did you mean error\?/],
+    [['export', 'snap.pickle', '--as', 'pprf'], /invalid --as "pprf"; .*; did you mean pprof\?/],
+    [['snap.pickel'], /snap\.pickel: no such file or directory\n {2}Did you mean snap\.pickle\?/],
+    [['runs/laek'], /runs\/laek: no such file or directory\n {2}Did you mean runs\/leak\?/],
+    [['runs/leak/nothing/at-all'], /The directory runs\/leak exists, without nothing\. Check the path/],
     [['state', 'snap.pickle', '--at', 'noon'], /invalid moment "noon"; expected one of start, peak, oom/],
     [['peak', 'snap.pickle', '--limit', 'many'], /invalid --limit "many"; expected a whole number/],
     [['whatif', 'snap.pickle', '--capacity', 'big'], /invalid --capacity "big"; expected a size/],
@@ -152,6 +159,28 @@ describe('a typo', () => {
   it('with a store present names the path first', () => {
     const { stderr } = run('diagnose', 'snapshot_rank2.pickle', ...both);
     expect(stderr).toContain('snapshot_rank2.pickle: no such file or directory');
+  });
+
+  it('in the name of a run gives the runs that there are, the nearest first', () => {
+    for (const name of ['alpha', 'beta', 'monday-70b'])
+      text('ingest', 'train.log', '--run', name, '--db', 'names.duckdb');
+    const { status, stderr } = run('diagnose', 'mondy-70b', '--db', 'names.duckdb');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/MBF1002: mondy-70b: .* in names\.duckdb, which has the runs monday-70b, \w+, \w+\n/);
+    // A path is missing as a path, whatever store there is.
+    const path = run('diagnose', './snap.pickel', '--db', 'names.duckdb').stderr;
+    expect(path).toMatch(/MBF1003: .*\n {2}Did you mean snap\.pickle\?/);
+    expect(path).not.toContain('mbforensics runs');
+  });
+
+  it('golden values by their path name the verbs that read them', () => {
+    text('golden', 'add', 'runs/leak', '--name', 'gold', '--force', '--db', 'gold.duckdb');
+    text('golden', 'export', 'gold.json', '--name', 'gold', '--db', 'gold.duckdb');
+    const { status, stderr } = run('gold.json');
+    expect(status).toBe(4);
+    expect(stderr).toContain('`golden show gold.json`');
+    expect(text('golden', 'show', 'gold.json')).toContain('gold');
+    expect(run('compare', 'runs/leak', '--golden', 'gold.json').status).toBeLessThanOrEqual(1);
   });
 
   it('in SQL is shown without garbage', () => {
@@ -240,6 +269,26 @@ describe('help', () => {
     const all = run('--help', '--all').stdout;
     expect(verbs(all)).toBeGreaterThan(20);
     expect(verbs(all)).toBeLessThanOrEqual(28);
+  });
+
+  it('of a topic is its page, without marks of Markdown; of none the list', () => {
+    const list = run('help').stdout;
+    for (const name of readdirSync(join(repoRoot, 'docs')).filter((file) => file.endsWith('.md'))) {
+      const topic = name.slice(0, -3);
+      expect(list).toMatch(new RegExp(`^ {2}${topic}(?:\\.md)? {2,}\\S.*[.\\w]`, 'm'));
+      const page = cli.run(['help', name], { ...options, env: { ...options.env, COLUMNS: '80' } });
+      expect(page.status).toBe(0);
+      const words = readFileSync(join(repoRoot, 'docs', name), 'utf8')
+        .split('\n')[0]!
+        .slice(2);
+      expect(page.stdout.split('\n')[0]).toBe(words.replaceAll('`', ''));
+      const prose = page.stdout.split('\n').filter((line) => !line.startsWith('    '));
+      for (const line of prose) expect(line).not.toMatch(/^(?:#+ |```|\|)|\]\(/);
+    }
+    expect(run('help', 'redact').stdout).toContain('HMAC');
+    expect(run('help', 'docs/limits.md').stdout).toBe(run('help', 'limits').stdout);
+    // A verb goes before the page of its name.
+    expect(run('help', 'sql').stdout).toBe(run('sql', '--help').stdout);
   });
 
   it('fits a terminal of 80 columns', () => {

@@ -107,9 +107,9 @@ describe('the sites of `peak` at the same moment are, in their order,', () => {
       const shown = cli.run(['peak', path, '--limit', '0', '--json'], options);
       const devices = shown.status === 0 ? shown.json<PeakResult>().snapshots[0]!.devices : [];
       if (devices.length < 2 || shown.json<PeakResult>().snapshots.length > 1) continue;
-      const one = cli.expect(0, ['export', path, '-o', at('one.folded'), '--force', '--json'], options);
-      expect(one.json<ExportResult>().devices.map(({ device }) => device)).toEqual([devices[0]!.device]);
-      expect(one.stderr).toContain('--device all');
+      const alone = cli.expect(0, ['export', path, '-o', at('one.folded'), '--force', '--json'], options);
+      expect(alone.json<ExportResult>().devices.map(({ device }) => device)).toEqual([devices[0]!.device]);
+      expect(alone.stderr).toContain('--device all');
       const all = cli.expect(
         0,
         ['export', path, '--device', 'all', '-o', at('all.folded'), '--force', '--json'],

@@ -56,10 +56,10 @@ it('sentences are wrapped in a pipe as well', () => {
 
 it('`sql --list NAME` describes that object alone', () => {
   const all = text('sql', '--list', ...db);
-  const one = text('sql', '--list', 'peak_component', ...db);
-  expect(one.split('\n')[0]).toBe('peak_component · table');
-  expect(one).not.toContain('\n\n');
-  expect(all).toContain(one.trimEnd());
-  expect(all.length).toBeGreaterThan(20 * one.length);
+  const described = text('sql', '--list', 'peak_component', ...db);
+  expect(described.split('\n')[0]).toBe('peak_component · table');
+  expect(described).not.toContain('\n\n');
+  expect(all).toContain(described.trimEnd());
+  expect(all.length).toBeGreaterThan(20 * described.length);
   expect(cli.run(['sql', '--list', 'verdcit', ...db], options)).toMatchObject({ status: 2, stdout: '' });
 });

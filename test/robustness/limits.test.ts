@@ -1,4 +1,4 @@
-/** `docs/limits.md` has the limits of the code, and small files that once exceeded them are read or refused at once. */
+/** `parsers/LIMITS.md` has the limits of the code; small files that once exceeded them are read or refused. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,8 @@ function product(text: string): number {
     .reduce((a, b) => a * b, 1);
 }
 
-describe('docs/limits.md', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'limits.md'), 'utf8');
+describe('parsers/LIMITS.md', () => {
+  const text = readFileSync(join(ROOT, 'parsers', 'LIMITS.md'), 'utf8');
   const rows = [...text.matchAll(/^\| (.+?) \| ([\d,]+)(?: (\S+))? \| .+? \| `(\S+)` (\w+) \|$/gm)];
 
   it('names its constants', () => {

@@ -1,0 +1,47 @@
+/** `mbforensics help TOPIC`: the pages of the documentation, which are in the package. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MbfError } from '../model/errors.js';
+import { maxOf } from '../model/lists.js';
+import { pageSummary, pageText } from '../report/knowledge/page-text.js';
+import { wrapped } from '../report/text-pieces.js';
+import { packageRoot } from '../store/load-queries.js';
+import { didYouMean } from './nearest.js';
+
+/** Written by hand, and made by the build. */
+const FOLDERS = ['docs', join('dist', 'docs')];
+
+/** Pages by name; `lint-rules` is dist/docs/lint-rules.md. */
+function pages(): ReadonlyMap<string, string> {
+  const root = packageRoot();
+  const named = FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => [file.slice(0, -'.md'.length), join(root, folder, file)] as const),
+  );
+  return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The page of a topic; without one, all topics. `verbs` are named in the error of an unknown topic. */
+export function helpTopic(topic: string | undefined, verbs: readonly string[]): string {
+  const files = pages();
+  if (topic === undefined) return topicList(files, new Set(verbs));
+  const name = topic.replace(/^docs\//, '').replace(/\.md$/, '');
+  const file = files.get(name);
+  if (file !== undefined) return pageText(readFileSync(file, 'utf8'));
+  const near = didYouMean(name, [...verbs, ...files.keys()]);
+  throw new MbfError('MBF1001', `unknown topic ${JSON.stringify(topic)}${near}; \`mbforensics help\` lists all`);
+}
+
+/** What a verb is named like is a page with its ending: the verb has a help of its own. */
+function topicList(files: ReadonlyMap<string, string>, verbs: ReadonlySet<string>): string {
+  const topics = [...files].map(([name, file]) => {
+    const { title, sentence } = pageSummary(readFileSync(file, 'utf8'));
+    return { name: verbs.has(name) ? `${name}.md` : name, text: `${title}. ${sentence}` };
+  });
+  const width = maxOf(topics.map(({ name }) => name.length)) + 2;
+  const lines = topics.flatMap(({ name, text }) => wrapped(`  ${name.padEnd(width)}${text}`, ' '.repeat(width + 2)));
+  return `${['mbforensics help TOPIC shows a page, mbforensics help VERB the options of a verb.', '', ...lines].join(
+    '\n',
+  )}\n`;
+}
