@@ -98,6 +98,7 @@ export async function pathStore(
   { contentKey: knownKey, asWritten = false, ...resources }: PathStoreOptions = {},
 ): Promise<PathStore> {
   if (paths.includes('-')) return inputStore(paths, context, { ...resources, asWritten });
+  if (paths.length === 1) await refuseGolden(paths[0]!);
   const key = knownKey ?? (await contentKey(paths, context));
   const name = `${key}-${SCHEMA_VERSION}.${PARSER_VERSION}.duckdb`;
   const cache = await cacheDirectory(context);
@@ -140,7 +141,7 @@ export async function pathStore(
     if (!usable) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
-      throw await nothingUsable(paths, made?.result);
+      throw nothingUsable(paths, made?.result);
     }
     const cached = { directory: cachePlace(context), key };
     return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name, cached };
@@ -181,7 +182,7 @@ async function makeStore(
       return store;
     };
     const result = await ingestAll(paths, { file: work, isNew: true, open }, context, asWritten);
-    if (store === undefined) throw await nothingUsable(paths, result);
+    if (store === undefined) throw nothingUsable(paths, result);
     // Closing writes the log into the file, and may fail at it.
     const complete = async (): Promise<void> => {
       try {
@@ -257,16 +258,22 @@ async function inputStore(paths: readonly string[], context: Context, options: P
 /** As the run, and messages, name it. */
 const STANDARD_INPUT = 'stdin';
 
-async function nothingUsable(paths: readonly string[], result: IngestResult | undefined): Promise<MbfError> {
+function nothingUsable(paths: readonly string[], result: IngestResult | undefined): MbfError {
   const skipped = result?.sources.find((source) => source.error !== null)?.error;
-  const { isGoldenFile } = await import('./golden-file.js');
-  const golden = paths.find((path) => isGoldenFile(path));
-  const fact =
-    golden === undefined
-      ? (skipped?.text ?? 'nothing usable was found')
-      : `golden values, not a run: \`golden show ${golden}\` prints them, \`compare RUN --golden ${golden}\` judges a run by them`;
-  return new MbfError('MBF2008', fact, { file: paths.join(', ') });
+  return new MbfError('MBF2008', skipped?.text ?? 'nothing usable was found', { file: paths.join(', ') });
 }
+
+/** Golden values are read by verbs of their own; a larger file is not asked whether it has them. */
+async function refuseGolden(path: string): Promise<void> {
+  const stat = /\.json$/i.test(path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+  if (stat === undefined || stat.size > MOST_GOLDEN_BYTES) return;
+  const { isGoldenFile } = await import('./golden-file.js');
+  if (!isGoldenFile(path)) return;
+  const verbs = `\`golden show ${path}\` prints them, \`compare RUN --golden ${path}\` judges a run by them`;
+  throw new MbfError('MBF2008', `golden values, not a run: ${verbs}`, { file: path });
+}
+
+const MOST_GOLDEN_BYTES = 4 * MIB;
 
 /** A store that was being made, with its log and what it spilled. */
 function removeStore(file: string): undefined {
