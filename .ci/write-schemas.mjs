@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** The next type that is declared, or the schema of the last one. */
 const DECLARED = /^export (?:interface|type) (\w+)|\breadonly schema: '(mbforensics\/([\w-]+)@\d+)'/gm;
@@ -16,7 +16,8 @@ export async function writeSchemas(root, target, cache) {
     .filter((name) => name.endsWith('.ts'))
     .sort()
     .map((name) => join(model, name));
-  const sources = [...files, join(root, 'queries', 'queries.gen.ts'), join(root, 'queries', 'layouts.gen.ts')];
+  const values = join(root, 'src', 'report', 'document', 'values.ts');
+  const sources = [...files, values, join(root, 'queries', 'queries.gen.ts'), join(root, 'queries', 'layouts.gen.ts')];
   const hash = createHash('sha256');
   for (const path of [...sources, join(root, 'package-lock.json'), fileURLToPath(import.meta.url)])
     hash.update(readFileSync(path)).update('\0');
@@ -44,7 +45,41 @@ export async function writeSchemas(root, target, cache) {
       writeFileSync(join(target, `${name}.json`), `${text.replaceAll(/RowOf<\\"([\w.]+)\\">/g, '$1')}\n`);
     }
   }
+  writeFileSync(join(target, 'short.json'), `${JSON.stringify(await shortSchema(root), null, 1)}\n`);
   writeFileSync(cache, key);
+}
+
+/** Any short document: its fields have the types of their units, by the table that the renderers use. */
+async function shortSchema(root) {
+  const values = await import(pathToFileURL(join(root, 'dist', 'src', 'report', 'document', 'values.js')).href);
+  const isInteger = (unit) => ['bytes', 'change_bytes', 'us'].includes(unit);
+  const patterns = values.UNIT_OF_NAME.map(([pattern, unit]) => [
+    pattern.source,
+    { type: [isInteger(unit) ? 'integer' : 'number', 'null'] },
+  ]);
+  const any = {
+    anyOf: [
+      { type: ['string', 'number', 'boolean', 'null'] },
+      { type: 'array', items: { $ref: '#/definitions/any' } },
+      { $ref: '#/definitions/fields' },
+    ],
+  };
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    $id: 'mbforensics/short@1',
+    description: 'What --json prints of a verb: the fields of its screen.',
+    allOf: [{ $ref: '#/definitions/fields' }],
+    properties: { schema: { type: 'string', pattern: '^mbforensics/[a-z-]+-short@\\d+$' } },
+    required: ['schema'],
+    definitions: {
+      any,
+      fields: {
+        type: 'object',
+        patternProperties: Object.fromEntries(patterns),
+        additionalProperties: { $ref: '#/definitions/any' },
+      },
+    },
+  };
 }
 
 async function generatorOf(root) {

@@ -1,7 +1,7 @@
 /** What every verb prints of every sample, against the schema files. `test/cli/every-verb.test.ts` has one sample. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectValid } from '../screens/schemas.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, wordsOf } from '../support/cli.js';
@@ -65,9 +65,12 @@ describe('every document of a sample is as its schema', () => {
   it.each(SAMPLES)('%s', (sample) => {
     for (const question of QUESTIONS) {
       const [verb = '', ...args] = question.split(' ');
-      const answer = cli.run([...wordsOf(verb), ...args, '--db', sampleStore(sample), '--json=full'], { cwd });
-      // Of a run without what the verb reads, the document is an error.
-      if (answer.stdout !== '') expectValid(answer.json(), `${question} of ${sample}`);
+      for (const form of ['--json=full', '--json']) {
+        const answer = cli.run([...wordsOf(verb), ...args, '--db', sampleStore(sample), form], { cwd });
+        // Of a run without what the verb reads, the document is an error.
+        if (answer.stdout !== '') expectValid(answer.json(), `${question} ${form} of ${sample}`);
+        if (question === 'diagnose' && form === '--json') expect(answer.stdout.length).toBeLessThanOrEqual(8_000);
+      }
     }
     for (const form of ['diagnose', 'log', 'ingest', 'doctor']) {
       const args = form === 'ingest' ? ['--db', join(cwd, `${sample}.duckdb`)] : [];

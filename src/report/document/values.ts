@@ -17,7 +17,8 @@ export type Unit =
   | 'clock'
   | 'number';
 
-const UNIT_OF_NAME: readonly (readonly [RegExp, Unit])[] = [
+/** By the end of a name. `.ci/write-schemas.mjs` has their types of it. */
+export const UNIT_OF_NAME: readonly (readonly [RegExp, Unit])[] = [
   [/^(?:.*_)?delta(?:_.*)?_bytes$|^change_bytes$/, 'change_bytes'],
   [/(?:^|_)bytes$/, 'bytes'],
   [/(?:^|_)share$/, 'share'],

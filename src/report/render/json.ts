@@ -17,12 +17,15 @@ import { plainText } from './plain.js';
 type Fields = Record<string, unknown>;
 
 export function documentJson({ schema, title, fields: extra, each, parts }: Document): Fields {
-  const fields: Fields = { schema, ...extra };
+  const fields: Fields = { schema: shortSchema(schema), ...extra };
   if (each !== undefined) fields[each.key] = each.documents.map(documentJson);
   addText(fields, title);
   for (const part of parts) addPart(fields, part);
   return fields;
 }
+
+/** A short document is another than the whole result. */
+export const shortSchema = (schema: string): string => schema.replace('@', '-short@');
 
 function addPart(fields: Fields, part: Part): void {
   switch (part.type) {

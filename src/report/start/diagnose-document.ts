@@ -117,7 +117,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
         ),
     account === null ? null : section('MEMORY', {}, { ...accountBar(account, first.request), keep: KEEP.memory }),
     ...shownRun(first, result).map(({ label: name, text }) =>
-      listed(name, name.toLowerCase(), [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
+      listed(name, `run_${name.toLowerCase()}`, [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
     ),
     sitesSection(first),
     listed(
