@@ -75,7 +75,7 @@ describe('gate', () => {
         .map(({ name }) => name),
     ).toEqual(['status', 'peak_allocated', 'step_time']);
     judge({ peaks: PEAKS.map((peak) => ({ ...peak, later: peak.later * 0.8 })), stepMs: () => 900 }, 'pass');
-    expect(mbf(0, 'base', '--baseline', 'base.json').stdout).toMatch(/^VERDICT {2}pass\n/);
+    expect(mbf(0, 'base', '--baseline', 'base.json').stdout).toMatch(/^gate: pass\n/);
   });
 
   it('fails on memory, on time, and on a run that failed', () => {
@@ -164,7 +164,7 @@ describe('gate', () => {
       expect([ruleId, artifactLocation.uri]).toEqual([ruleId, 'llama.json']);
       expect(lines[region.startLine - 1]).toMatch(/^ +"peaks":/);
     }
-    expect(readFileSync(join(cwd, 'llama.md'), 'utf8')).toMatch(/^## mbforensics gate: regression\n/);
+    expect(readFileSync(join(cwd, 'llama.md'), 'utf8')).toMatch(/^## gate: \*\*regression\*\*\n/);
   });
 
   it('gives every result of SARIF a line of a file', () => {

@@ -80,7 +80,11 @@ interface ChecksLook {
 /** What the figures of a check are of is below it where it is odd, unless the row before has the same. */
 export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): MaybePart {
   const { sides, key = 'checks', preset = 'default', status = statusOf, hasNoise = false, ...rest } = look;
-  const remarks = checks.map((check) => (isOdd(check) ? longText(remarkOf(check, !hasNoise)) : ''));
+  const remarks = checks.map((check) => {
+    const isExplained = failsGate(check, preset) || (isOdd(check) && check.status !== 'improvement');
+    // How sure the change of a component is follows from that of the whole.
+    return isExplained ? longText(remarkOf(check, !hasNoise && !check.name.startsWith('component:'))) : '';
+  });
   return table(
     checks,
     [
@@ -229,9 +233,9 @@ export function grownSites(sites: readonly DiffSite[], names: Sides, limit: numb
   };
   const hidden = grown.slice(limit);
   const summary = joined([words(hidden, 'more site', 'grew'), words(shrunk, 'site', 'shrank')], ', ');
-  const note = hidden.length > 0 ? t`${summary} (${howToSeeAll})` : summary;
-  const shown = sitesTable(grown.slice(0, limit).map(siteRow), names, [note !== '' && note], 'call site that grew');
-  return section('Call sites', { isFolded: true }, shown ?? (shrunk.length > 0 && items([note])));
+  const note = hidden.length > 0 ? t`${summary} (${howToSeeAll})` : shrunk.length > 0 && summary;
+  const shown = sitesTable(grown.slice(0, limit).map(siteRow), names, [note], 'call site that grew');
+  return section('Call sites', { isFolded: true }, shown ?? (note !== false && items([note])));
 }
 
 // ---- settings and suspects
