@@ -13,7 +13,11 @@ import {
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
-import { goldenChangeText, goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
+import {
+  goldenChangeDocument,
+  goldenListDocument,
+  goldenShowDocument,
+} from '../../../report/compare/golden-document.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import {
@@ -46,7 +50,7 @@ const add = defineVerb({
     demandEnded(measured.runs, force);
     return keep(name, newRuns(measured, run ?? measured.name), replace, session);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const list = defineVerb({
@@ -62,7 +66,7 @@ const list = defineVerb({
     }
     return describeGoldenList(session.db, goldens);
   },
-  render: goldenListText,
+  document: goldenListDocument,
 });
 
 const show = defineVerb({
@@ -74,7 +78,7 @@ const show = defineVerb({
     const { name, runs, origin } = await resolveGolden(golden, session);
     return describeGolden(name, origin === 'golden' ? session.db : golden, runs);
   },
-  render: goldenShowText,
+  document: goldenShowDocument,
 });
 
 const exported = defineVerb({
@@ -102,7 +106,7 @@ const exported = defineVerb({
     await writeWhole(file, written, force);
     return changed('written', measured.name, measured.runs.length, file);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const imported = defineVerb({
@@ -123,7 +127,7 @@ const imported = defineVerb({
     checkName(name);
     return keep(name, newRuns(measured, file), replace, session);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const remove = defineVerb({
@@ -135,7 +139,7 @@ const remove = defineVerb({
     const runs = await session.inStore('write', (store) => removeGolden(store, name));
     return changed('removed', name, runs, session.db);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 export const verb = defineVerbs({
