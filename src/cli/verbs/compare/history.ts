@@ -5,7 +5,7 @@ import { openRepository, type Repository } from '../../../git/repository.js';
 import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
 import { HISTORY_AXES, HISTORY_METRIC_NAMES, HISTORY_METRICS } from '../../../model/results/history.js';
-import { historyText } from '../../../report/compare/history-text.js';
+import { historyDocument } from '../../../report/compare/history-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { count, flag, HTML, oneOf, operand, option, share } from '../../options.js';
@@ -75,9 +75,8 @@ export const verb = defineVerb({
       minChange,
     });
   },
-  render: (result, { ascii, limit }, { columns, unicode }) =>
-    historyText(result, {
-      width: columns,
+  document: (result, { ascii, limit }, { unicode }) =>
+    historyDocument(result, {
       ascii: ascii || !unicode,
       points: limit === undefined ? SCREEN_POINTS : limit || undefined,
     }),
