@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import type { GateResult, GateVerdict } from '../../src/model/results/gate.js';
+import { gateDocument } from '../../src/report/compare/gate-document.js';
+import { documentJson } from '../../src/report/render/json.js';
 import { repoRoot } from '../store/scratch.js';
 import { asker } from '../support/ask.js';
 import { samplePath } from '../support/stores.js';
@@ -156,6 +158,7 @@ describe('gate', () => {
     const result = mbf(1, ...args, '--json', ...reports).json<GateResult>();
     expect(failing(result).every((name) => name.startsWith('component:'))).toBe(true);
     expect(failing(result).length).toBeGreaterThan(0);
+    expect(documentJson(gateDocument(result))).toMatchObject({ verdict: 'regression', next: expect.any(String) });
     expect(mbf(1, ...args).stdout).toMatch(/component:\w+ .* FAIL\n/);
     mbf(0, ...args, '--warn', 'component');
     const lines = readFileSync(join(cwd, 'llama.json'), 'utf8').split('\n');

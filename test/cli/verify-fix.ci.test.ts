@@ -1,6 +1,8 @@
 /** A change held against what it was for, on the published case. Small runs are in `verify-fix.nightly.test.ts`. */
 import { describe, expect, it } from 'vitest';
 import type { VerifyFixResult } from '../../src/model/results/verify.js';
+import { verifyFixDocument } from '../../src/report/compare/verify-fix-document.js';
+import { documentJson } from '../../src/report/render/json.js';
 import { asker, expectFits } from '../support/ask.js';
 import { samplePath } from '../support/stores.js';
 
@@ -94,5 +96,7 @@ describe('the published case', () => {
     expect(stdout).toMatch(/^verify-fix: fixed\n/);
     expectFits(stdout);
     expect(stdout).toMatch(/\nactive +PYTORCH_CUDA_ALLOC_CONF /);
+    const result = verify(0, sample('fragmentation'), sample('vpp10'));
+    expect(documentJson(verifyFixDocument(result))).toMatchObject({ verdict: 'fixed', changes: expect.any(Array) });
   });
 });

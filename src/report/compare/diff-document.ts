@@ -143,7 +143,7 @@ function changedSites(result: SnapshotDiff): MaybePart {
     name: t`${counted(remainder.changed, 'smaller site')}${mixed} (--limit 0 shows all sites)`,
   };
   const sum: SiteRow = {
-    ...{ delta_bytes: result.total_delta_bytes, kind: 'sum', name: 'all active memory (block sizes)' },
+    ...{ delta_bytes: result.total_delta_bytes, kind: 'sum', name: t`all active memory (block sizes)` },
     sides: { a_bytes: a.active_bytes, b_bytes: b.active_bytes, a_count: a.blocks, b_count: b.blocks },
   };
   return sitesTable([...changed.map(siteRow), ...(remainder.changed > 0 ? [remaining] : []), sum], SIDES, [

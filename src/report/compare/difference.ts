@@ -180,7 +180,7 @@ const MOST_CALLERS = 3;
 
 export const sitesTable = (
   rows: readonly SiteRow[],
-  names: Sides,
+  [a, b]: Sides,
   notes: readonly (Text | null | false)[] = [],
   title = 'call site',
 ): MaybePart =>
@@ -188,14 +188,14 @@ export const sitesTable = (
     rows,
     [
       column('delta_bytes', (row) => row.delta_bytes, { title: 'change' }),
-      column('a_bytes', ({ sides }) => sides?.a_bytes ?? '', { title: names[0] }),
-      column('b_bytes', ({ sides }) => sides?.b_bytes ?? '', { title: names[1] }),
+      column('a_bytes', ({ sides }) => sides?.a_bytes ?? '', { title: a }),
+      column('b_bytes', ({ sides }) => sides?.b_bytes ?? '', { title: b }),
       column('blocks', ({ sides }) => (sides === null ? '' : fromTo(sides.a_count, sides.b_count)), { align: 'right' }),
-      column('site', ({ name }) => name, { title }),
+      names('site', ({ name }) => name, { title }),
     ],
     {
       key: 'sites',
-      under: ({ site }, i) => (site === undefined ? [] : siteDetails(site, names, i < EXPLAINED)),
+      under: ({ site }, i) => (site === undefined ? [] : siteDetails(site, [a, b], i < EXPLAINED)),
       kind: ({ kind }) => kind,
       fields: ({ site }) => site && { match: site.match, a_count: site.a_count, b_count: site.b_count },
       notes,
@@ -285,7 +285,7 @@ export function suspectsSection({ suspects, config, env }: Suspected, most = MOS
     {},
     table(
       suspects.slice(0, most),
-      [column('score', ({ score }) => worded(score, score.toFixed(2)), { align: 'right' }), column('suspect', placeOf)],
+      [column('score', ({ score }) => worded(score, score.toFixed(2)), { align: 'right' }), names('suspect', placeOf)],
       {
         key: 'suspects',
         under: suspectDetails,

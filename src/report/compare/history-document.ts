@@ -60,7 +60,7 @@ export function historyDocument(result: HistoryResult, look: HistoryLook): Docum
 
 /** All below the chart. */
 export const historyParts = (result: HistoryResult, look: Pick<HistoryLook, 'points'>): MaybePart[] => [
-  ...changeParts(result),
+  changeSection(result),
   pointTable(result, look.points),
 ];
 
@@ -112,7 +112,7 @@ export function scaleOf(
   return most >= KIB ? { factor: 1 / KIB, name: 'KiB' } : { factor: 1, name: 'B' };
 }
 
-function changeParts(result: HistoryResult): MaybePart[] {
+function changeSection(result: HistoryResult): MaybePart {
   const { change_points: changes, drifts, apart: outliers, points, unit, min_change: least } = result;
   const level = (before: number, after: number): string =>
     `${valueText(before, unit)} → ${valueText(after, unit)}, ${changeText(before, after, unit)}`;
@@ -128,9 +128,14 @@ function changeParts(result: HistoryResult): MaybePart[] {
           `the last point, ${shortName(result, last.index)}, differs: ${level(last.level, points.at(-1)!.value)}; one point does not make a change point`,
         ]),
   ];
-  if (changes.length + texts.length === 0)
-    return [note(`no change of ${Number((100 * least).toFixed(1))} % or more beyond noise`, { key: 'no_change' })];
-  return [section('Change points', {}, changeTable(changes, unit)), items(texts, { key: 'drifts' })];
+  const none = note(`no change of ${Number((100 * least).toFixed(1))} % or more beyond noise`, { key: 'no_change' });
+  return section(
+    'Change points',
+    {},
+    changes.length + texts.length === 0 && none,
+    changeTable(changes, unit),
+    items(texts, { key: 'drifts' }),
+  );
 }
 
 const RIGHT = { align: 'right' } as const;

@@ -17,8 +17,9 @@ export function triageDocument(result: TriageResult): Document {
       t`${as('judgement', judgementMark(judgement))} (${as('criterion', criterion)})`,
       paragraph(longText(reason), { style: 'lead', key: 'reason' }),
       paragraph(t`run ${as('run', code(run))}${at}, golden ${as('golden', code(golden))}`),
-      table(evidence, [column('text', ({ text }) => longText(text), { title: 'evidence' })], {
-        ...{ key: 'evidence', under: ({ source }) => [t`[${source}]`], fields: ({ source }) => ({ source }) },
+      table(evidence, [column('text', ({ text, source }) => `${longText(text)} [${source}]`, { title: 'evidence' })], {
+        key: 'evidence',
+        fields: ({ text, source }) => ({ text, source }),
       }),
       quote([judgementSentence(result)]),
     ),

@@ -109,7 +109,6 @@ const changesSection = ({ changes }: VerifyFixResult): MaybePart =>
         names('key', ({ key }) => key, { title: 'setting' }),
         names('from', ({ from, from_known: isKnown }) => (isKnown ? settingCell(from) : 'unknown')),
         names('to', ({ to }) => settingCell(to)),
-        changes.some((change) => fixWords(change) !== '') && column('fix', fixWords),
       ],
       {
         key: 'changes',
@@ -120,15 +119,16 @@ const changesSection = ({ changes }: VerifyFixResult): MaybePart =>
   );
 
 function fixWords({ fix, fix_complete: isWhole, non_fix: non, credited }: VerifyChange): string {
-  const what = fix !== null ? `${isWhole ? '' : 'part of '}${fix}` : non !== null ? `will not help: ${non}` : '';
+  const what = fix !== null ? `${isWhole ? '' : 'part of '}fix ${fix}` : non !== null ? `will not help: ${non}` : '';
   return [what, non === null && credited ? 'credited' : ''].filter((text) => text !== '').join(', ');
 }
 
-function changeDetails({ effect, on_cause }: VerifyChange): Text[] {
+function changeDetails(change: VerifyChange): Text[] {
+  const { effect, on_cause } = change;
   const { text, source, outcome, ranks, evidence, needs } = effect;
   const missing = outcome === 'partly' && ranks.inactive.length > 0 ? ` Not on ${rankWords(ranks.inactive)}.` : '';
   return [
-    ...(on_cause === null ? [] : [longText(on_cause)]),
+    ...[fixWords(change), longText(on_cause ?? '')].filter((one) => one !== ''),
     `${longText(text)} [${source}]${missing}`,
     ...evidence
       .filter((one) => !text.includes(one.text))
@@ -156,7 +156,7 @@ function measuredTable({ measured }: VerifyFixResult): MaybePart {
   const cell = (value: number | null, { unit }: Row) =>
     value === null ? null : worded(value, text(value, unit), unit === 'bytes' ? 'bytes' : null);
   const signed = (value: number | null, form: (size: number) => string) =>
-    value === null ? null : worded(value, `${value < 0 ? '−' : '+'}${form(Math.abs(value))}`);
+    value === null ? null : worded(value, `${value < 0 ? '-' : '+'}${form(Math.abs(value))}`);
   const right = { align: 'right' } as const;
   return table(
     rows,
