@@ -19,11 +19,11 @@ import {
   mark,
   names,
   section,
+  shownAs,
   type Text,
   type Tone,
   t,
   table,
-  worded,
 } from '../document/document.js';
 import {
   changeOf,
@@ -62,7 +62,7 @@ const isBytes = (unit: string): boolean => unit === 'bytes';
 /** As its source writes it; words as they are. */
 export function checkCell(value: number | string | null, unit: string): Cell {
   if (typeof value === 'string') return value.trim() || '(empty)';
-  return worded(value, checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
+  return shownAs(value, checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
 }
 
 interface ChecksLook {
@@ -92,17 +92,17 @@ export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): 
       column('golden', ({ golden, unit }) => checkCell(golden, unit), { title: sides[0], align: 'right' }),
       column('current', ({ current, unit }) => checkCell(current, unit), { title: sides[1], align: 'right' }),
       !hasNoise &&
-        column('delta', (check) => worded(check.delta, changeOf(check), isBytes(check.unit) ? 'change_bytes' : null), {
+        column('delta', (check) => shownAs(check.delta, changeOf(check), isBytes(check.unit) ? 'change_bytes' : null), {
           ...{ title: 'change', align: 'right' },
         }),
       column(
         'relative',
-        (check) => worded(check.relative, relativeOf(check) || (hasNoise ? changeOf(check) : '')),
+        (check) => shownAs(check.relative, relativeOf(check) || (hasNoise ? changeOf(check) : '')),
         // Next to the absolute change it needs no title.
         { title: hasNoise ? 'change' : '', align: 'right' },
       ),
-      column('tolerance', (check) => worded(check.tolerance, toleranceOf(check)), { align: 'right' }),
-      hasNoise && column('noise', (check) => worded(check.noise, noiseOf(check)), { align: 'right' }),
+      column('tolerance', (check) => shownAs(check.tolerance, toleranceOf(check)), { align: 'right' }),
+      hasNoise && column('noise', (check) => shownAs(check.noise, noiseOf(check)), { align: 'right' }),
       column('status', (check) => mark(status(check), toneOf(check, preset))),
     ],
     {
@@ -244,7 +244,7 @@ const MOST_VALUES = 20;
 
 /** Null is what a side does not set. */
 export const settingCell = (value: string | null): Cell =>
-  value === null ? worded(null, '(not set)') : value || '(empty)';
+  value === null ? shownAs(null, '(not set)') : value || '(empty)';
 
 export const changedSection = (
   title: string,
@@ -285,7 +285,7 @@ export function suspectsSection({ suspects, config, env }: Suspected, most = MOS
     {},
     table(
       suspects.slice(0, most),
-      [column('score', ({ score }) => worded(score, score.toFixed(2)), { align: 'right' }), names('suspect', placeOf)],
+      [column('score', ({ score }) => shownAs(score, score.toFixed(2)), { align: 'right' }), names('suspect', placeOf)],
       {
         key: 'suspects',
         under: suspectDetails,

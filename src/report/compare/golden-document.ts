@@ -20,10 +20,10 @@ import {
   names,
   paragraph,
   section,
+  shownAs,
   type Text,
   t,
   table,
-  worded,
 } from '../document/document.js';
 import { byteRange, figure, plain, rankList, UNKNOWN } from '../text-pieces.js';
 import { nameOf, shortCommit } from './check-words.js';
@@ -50,7 +50,7 @@ export function goldenListDocument({ schema, db, goldens }: GoldenListResult): D
         column('peak_allocated_bytes', (golden) => golden.peak_allocated_bytes),
         column('step_ms', (golden) => golden.step_ms),
         column('spread_share', ({ spread_percent: spread }) =>
-          worded(spread, spread === null ? UNKNOWN : `${spread.toFixed(2)} %`),
+          shownAs(spread, spread === null ? UNKNOWN : `${spread.toFixed(2)} %`),
         ),
         column('added_at', (golden) => golden.added_at.slice(0, 10), { title: 'added' }),
       ],
@@ -237,7 +237,7 @@ const bandTable = (bands: readonly NoiseBand[]): MaybePart =>
       column(
         'spread_share',
         ({ spread, median }) =>
-          spread === null || median === 0 ? '' : worded(spread / median, `${((100 * spread) / median).toFixed(2)} %`),
+          spread === null || median === 0 ? '' : shownAs(spread / median, `${((100 * spread) / median).toFixed(2)} %`),
         { title: '' },
       ),
     ],

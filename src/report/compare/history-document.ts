@@ -20,9 +20,9 @@ import {
   names,
   note,
   section,
+  shownAs,
   t,
   table,
-  worded,
 } from '../document/document.js';
 import { counted, figure, grouped, stepTime } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
@@ -149,9 +149,9 @@ const changeTable = (changes: readonly HistoryChange[], unit: Unit): MaybePart =
       names('run', ({ run }) => run),
       column('before', ({ before }) => valueCell(before, unit), RIGHT),
       column('after', (change) => valueCell(change.after, unit, change.is_lower_bound ? '≥ ' : ''), RIGHT),
-      column('delta', (change) => worded(change.delta, signedText(change.delta, unit)), { title: 'change', ...RIGHT }),
-      column('relative', (change) => worded(change.relative, relativeText(change.relative)), { title: '', ...RIGHT }),
-      column('z', ({ z }) => worded(z, z === null ? 'no noise seen' : sigmas(Math.abs(z))), {
+      column('delta', (change) => shownAs(change.delta, signedText(change.delta, unit)), { title: 'change', ...RIGHT }),
+      column('relative', (change) => shownAs(change.relative, relativeText(change.relative)), { title: '', ...RIGHT }),
+      column('z', ({ z }) => shownAs(z, z === null ? 'no noise seen' : sigmas(Math.abs(z))), {
         title: 'noise',
         ...RIGHT,
       }),
@@ -179,7 +179,7 @@ export function valueText(value: number, unit: Unit): string {
 }
 
 const valueCell = (value: number, unit: Unit, prefix = ''): Cell =>
-  worded(value, `${prefix}${valueText(value, unit)}`, unit === 'bytes' ? 'bytes' : null);
+  shownAs(value, `${prefix}${valueText(value, unit)}`, unit === 'bytes' ? 'bytes' : null);
 
 const signOf = (value: number): string => (value > 0 ? '+' : value < 0 ? '-' : '');
 const signedText = (delta: number, unit: Unit): string => `${signOf(delta)}${valueText(Math.abs(delta), unit)}`;

@@ -22,11 +22,11 @@ import {
   names,
   paragraph,
   section,
+  shownAs,
   type Text,
   type Tone,
   t,
   table,
-  worded,
 } from '../document/document.js';
 import { formatValue, type Unit } from '../document/values.js';
 import { plain, rankWords } from '../text-pieces.js';
@@ -154,9 +154,9 @@ function measuredTable({ measured }: VerifyFixResult): MaybePart {
   const text = (value: number, unit: Unit): string =>
     unit === 'number' ? value.toFixed(1) : formatValue(unit === 'bytes' ? Math.round(value) : value, unit);
   const cell = (value: number | null, { unit }: Row) =>
-    value === null ? null : worded(value, text(value, unit), unit === 'bytes' ? 'bytes' : null);
+    value === null ? null : shownAs(value, text(value, unit), unit === 'bytes' ? 'bytes' : null);
   const signed = (value: number | null, form: (size: number) => string) =>
-    value === null ? null : worded(value, `${value < 0 ? '-' : '+'}${form(Math.abs(value))}`);
+    value === null ? null : shownAs(value, `${value < 0 ? '-' : '+'}${form(Math.abs(value))}`);
   const right = { align: 'right' } as const;
   return table(
     rows,
@@ -168,7 +168,7 @@ function measuredTable({ measured }: VerifyFixResult): MaybePart {
       column('percent', ({ percent }) => signed(percent, (size) => `${size.toFixed(1)} %`), { title: '', ...right }),
       column(
         'noise',
-        ({ noise, unit }) => worded(noise, noise === null || noise === 0 ? '' : `± ${text(noise, unit)}`),
+        ({ noise, unit }) => shownAs(noise, noise === null || noise === 0 ? '' : `± ${text(noise, unit)}`),
         right,
       ),
     ],

@@ -55,7 +55,11 @@ export const share = (value: number | null): Figure => ({ value, unit: 'share' }
 export const ms = (value: number | null): Figure => ({ value, unit: 'ms' });
 export const us = (value: number | null): Figure => ({ value, unit: 'us' });
 /** A figure with a form of its own; null is what is not there. */
-export const worded = (value: number | null, text: string, unit: Unit | null = null): Figure => ({ value, unit, text });
+export const shownAs = (value: number | null, text: string, unit: Unit | null = null): Figure => ({
+  value,
+  unit,
+  text,
+});
 export const code = (name: string): Code => ({ code: name });
 export const mark = (word: string, tone: Tone): Mark => ({ mark: word, tone });
 export const handle = (name: string): Handle => ({ handle: name });
