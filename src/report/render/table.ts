@@ -13,8 +13,8 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const LEAST_COLUMN = 14;
 const UNDER = '    ';
-/** What is below a row begins with its last column of words where this much is left of the line. */
-const LEAST_UNDER = 40;
+/** What is below a row begins with its last column of words where this much is left of the line, and each word fits. */
+const LEAST_UNDER = 46;
 
 export function tableLines(table: Table, width: number): string[] {
   const { columns, rows } = table;
@@ -41,8 +41,7 @@ export function tableLines(table: Table, width: number): string[] {
     columns.findLastIndex(({ align }) => align === 'left'),
   );
   const start = sumOf(widths.slice(0, lastWords)) + GAP.length * lastWords;
-  const indent = width - start >= LEAST_UNDER ? ' '.repeat(start) : UNDER;
-  return [...aligned(titles), ...cells.flatMap((row, i) => [...aligned(row), ...underLines(rows[i]!, width, indent)])];
+  return [...aligned(titles), ...cells.flatMap((row, i) => [...aligned(row), ...underLines(rows[i]!, width, start)])];
 }
 
 function padded(text: string, width: number, align: 'left' | 'right'): string {
@@ -84,8 +83,12 @@ export function wrapName(text: string, width: number): string[] {
   });
 }
 
-const underLines = ({ under }: TableRow, width: number, indent = UNDER): string[] =>
-  under.flatMap((text) => wrap(`${indent}${printable(plainText(text))}`, width, `${indent}  `));
+function underLines({ under }: TableRow, width: number, start = UNDER.length): string[] {
+  const texts = under.map((text) => printable(plainText(text)));
+  const longest = maxOf([LEAST_UNDER, ...texts.flatMap((text) => text.split(' ').map((word) => word.length + 2))]);
+  const indent = width - start >= longest ? ' '.repeat(start) : UNDER;
+  return texts.flatMap((text) => wrap(`${indent}${text}`, width, `${indent}  `));
+}
 
 /** The names of a row, then its figures: `  live 3.40 GiB · blocks 12`. */
 function recordLines({ columns, rows }: Table, cells: readonly (readonly string[])[], width: number): string[] {
