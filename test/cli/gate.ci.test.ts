@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import type { GateResult, GateVerdict } from '../../src/model/results/gate.js';
+import { gateDocument } from '../../src/report/compare/gate-document.js';
+import { documentJson } from '../../src/report/render/json.js';
 import { repoRoot } from '../store/scratch.js';
 import { asker } from '../support/ask.js';
 import { samplePath } from '../support/stores.js';
@@ -75,7 +77,7 @@ describe('gate', () => {
         .map(({ name }) => name),
     ).toEqual(['status', 'peak_allocated', 'step_time']);
     judge({ peaks: PEAKS.map((peak) => ({ ...peak, later: peak.later * 0.8 })), stepMs: () => 900 }, 'pass');
-    expect(mbf(0, 'base', '--baseline', 'base.json').stdout).toMatch(/^VERDICT {2}pass\n/);
+    expect(mbf(0, 'base', '--baseline', 'base.json').stdout).toMatch(/^gate: pass\n/);
   });
 
   it('fails on memory, on time, and on a run that failed', () => {
@@ -156,6 +158,7 @@ describe('gate', () => {
     const result = mbf(1, ...args, '--json=full', ...reports).json<GateResult>();
     expect(failing(result).every((name) => name.startsWith('component:'))).toBe(true);
     expect(failing(result).length).toBeGreaterThan(0);
+    expect(documentJson(gateDocument(result))).toMatchObject({ verdict: 'regression', next: expect.any(String) });
     expect(mbf(1, ...args).stdout).toMatch(/component:\w+ .* FAIL\n/);
     mbf(0, ...args, '--warn', 'component');
     const lines = readFileSync(join(cwd, 'llama.json'), 'utf8').split('\n');
@@ -164,7 +167,7 @@ describe('gate', () => {
       expect([ruleId, artifactLocation.uri]).toEqual([ruleId, 'llama.json']);
       expect(lines[region.startLine - 1]).toMatch(/^ +"peaks":/);
     }
-    expect(readFileSync(join(cwd, 'llama.md'), 'utf8')).toMatch(/^## mbforensics gate: regression\n/);
+    expect(readFileSync(join(cwd, 'llama.md'), 'utf8')).toMatch(/^## gate: \*\*regression\*\*\n/);
   });
 
   it('gives every result of SARIF a line of a file', () => {

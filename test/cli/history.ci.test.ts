@@ -133,9 +133,9 @@ describe('history', () => {
   it('draws it', () => {
     const stdout = text('history', '--repo', checkout, ...db, '--limit', '4');
     expect(stdout).toMatch(/^peak allocated memory by commit · 11 commits, 12 runs · 2 died \(2 out of memory\)/);
-    expect(stdout.replaceAll(/\n {4}/g, ' ')).toMatch(
+    expect(stdout).toMatch(
       new RegExp(
-        `▲ at ${shas[7]!.slice(0, 7)} \\(run r7\\): 55\\.1\\d GiB → 59\\.\\d\\d GiB, \\+4\\.\\d\\d GiB \\(\\+8\\.\\d %\\), over 99 σ, after 2 commits not measured`,
+        `\\n${shas[7]!.slice(0, 7)} +r7 +55\\.1\\d GiB +59\\.\\d\\d GiB +\\+4\\.\\d\\d GiB +\\+8\\.\\d % +over 99 σ +worse\\n +after 2 commits not measured\\n`,
       ),
     );
     expect(stdout).toMatch(/^ {3}GiB\n/m);

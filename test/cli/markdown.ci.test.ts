@@ -9,8 +9,9 @@ import type { AdviseResult } from '../../src/model/results/advise.js';
 import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
 import type { DiffResult } from '../../src/model/results/diff.js';
 import type { LogResult } from '../../src/model/results/log.js';
-import { diffMarkdown } from '../../src/report/compare/diff-markdown.js';
+import { diffDocument } from '../../src/report/compare/diff-document.js';
 import { peakDocument } from '../../src/report/moment/peak-document.js';
+import { documentJson } from '../../src/report/render/json.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { logMarkdown } from '../../src/report/run/log-markdown.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
@@ -123,13 +124,14 @@ describe('--markdown', () => {
     const diff = answer<DiffResult>(...diffArguments);
     const text = markdown(...diffArguments);
     expectSoundMarkdown(text);
-    expect(diffMarkdown(diff)).toBe(text);
+    expect(documentMarkdown(diffDocument(diff))).toBe(text);
     const changed = diff.sites.filter(({ delta_bytes }) => delta_bytes !== 0);
     expect(changed.length).toBeGreaterThan(0);
     expect(rowsOf(text).filter((row) => row.includes('<code>')).length).toBeGreaterThanOrEqual(changed.length);
-    expectSoundMarkdown(diffMarkdown(hostile(diff)));
+    expectSoundMarkdown(documentMarkdown(diffDocument(hostile(diff))));
+    documentJson(diffDocument(hostile(diff)));
     const gated = markdown('diff', SAMPLE, SAMPLE, '--at-a', 'oom', '--at-b', 'start', '--max-growth', '1MiB');
-    expect(gated).toMatch(/\*\*growth \+\S+ GiB\*\*: more than the 1\.00 MiB allowed/);
+    expect(gated).toMatch(/^growth \+\S+ GiB: \*\*more than\*\* the 1\.00 MiB allowed$/m);
     expectSoundMarkdown(markdown('diff', SAMPLE, CAPACITY));
   });
 

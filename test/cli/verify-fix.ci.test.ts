@@ -1,6 +1,8 @@
 /** A change held against what it was for, on the published case. Small runs are in `verify-fix.nightly.test.ts`. */
 import { describe, expect, it } from 'vitest';
 import type { VerifyFixResult } from '../../src/model/results/verify.js';
+import { verifyFixDocument } from '../../src/report/compare/verify-fix-document.js';
+import { documentJson } from '../../src/report/render/json.js';
 import { asker, expectFits } from '../support/ask.js';
 import { samplePath } from '../support/stores.js';
 
@@ -91,8 +93,10 @@ describe('the published case', () => {
 
   it('fits a screen of 100 columns, the verdict first', () => {
     const stdout = text('verify-fix', sample('fragmentation'), sample('vpp10'));
-    expect(stdout).toMatch(/^VERDICT {2}fixed\n/);
+    expect(stdout).toMatch(/^verify-fix: fixed\n/);
     expectFits(stdout);
-    expect(stdout).toContain('ACTIVE');
+    expect(stdout).toMatch(/\nactive +PYTORCH_CUDA_ALLOC_CONF /);
+    const result = verify(0, sample('fragmentation'), sample('vpp10'));
+    expect(documentJson(verifyFixDocument(result))).toMatchObject({ verdict: 'fixed', changes: expect.any(Array) });
   });
 });

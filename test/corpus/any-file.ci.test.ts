@@ -16,8 +16,9 @@ import { readSituation } from '../../src/findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../src/findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../src/findings/symptoms/index.js';
 import type { Measurement } from '../../src/model/measurement.js';
-import { compareText } from '../../src/report/compare/compare-text.js';
+import { compareDocument } from '../../src/report/compare/compare-document.js';
 import { wordedComparison } from '../../src/report/compare/worded-comparison.js';
+import { documentText } from '../../src/report/render/text.js';
 import { adviseText } from '../../src/report/start/advise-text.js';
 import { wordSymptom } from '../../src/report/start/symptom-words.js';
 import { summaryText } from '../../src/report/verdict/cause-words.js';
@@ -56,7 +57,7 @@ async function expectLikeItself(run: Measurement): Promise<void> {
     // A run that failed did so twice.
     if (name !== 'status' && name !== 'loss') expect(status, name).not.toBe('regression');
   }
-  expect(compareText(result)).not.toMatch(/undefined|NaN/);
+  expect(documentText(compareDocument(result))).not.toMatch(/undefined|NaN/);
 }
 
 async function expectAllowedAdvice(store: Store, runId: number, name: string): Promise<void> {

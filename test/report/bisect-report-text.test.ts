@@ -1,10 +1,16 @@
 /** What is printed of a bisection, as text and as Markdown. */
 import { describe, expect, it } from 'vitest';
 import type { BisectReportResult } from '../../src/model/results/bisect.js';
-import { bisectReportMarkdown, bisectReportText } from '../../src/report/compare/bisect-report-text.js';
+import { bisectDocument } from '../../src/report/compare/bisect-document.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentMarkdown } from '../../src/report/render/markdown.js';
+import { documentText } from '../../src/report/render/text.js';
 import { goldenFile } from '../screens/golden-file.js';
 import { bisectReport, HOSTILE, hostileCompare, SHA_CURRENT, SHA_GOLDEN } from '../support/compare-results.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
+
+const bisectReportText = (result: BisectReportResult): string => documentText(bisectDocument(result));
+const bisectReportMarkdown = (result: BisectReportResult): string => documentMarkdown(bisectDocument(result));
 
 const NOTHING: Partial<BisectReportResult> = {
   culprit: null,
@@ -64,15 +70,16 @@ describe('bisectReportText', () => {
   });
 
   it('reports that it is not finished', () => {
-    expect(bisectReportText(UNFINISHED)).toMatch(/^BISECT {2}not finished +confidence low\n/);
+    expect(bisectReportText(UNFINISHED)).toMatch(/^bisect: not finished, confidence low\n/);
     const left = { ...SKIPPED, state: 'unfinished' as const };
-    expect(bisectReportText(left)).toMatch(/^BISECT {2}not finished: 2 commits left /);
-    expect(bisectReportText(left)).toContain('\nnot judged yet\n');
+    expect(bisectReportText(left)).toMatch(/^bisect: not finished: 2 commits left, /);
+    expect(bisectReportText(left)).toContain('\nNot judged yet\n');
   });
 
   it('fits the screen', () => {
     for (const result of [hostile(), SKIPPED, UNFINISHED]) {
       const text = bisectReportText(result);
+      documentJson(bisectDocument(result));
       for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
       expect(text).not.toMatch(/undefined|NaN|\bnull\b/);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: none may come through
@@ -84,13 +91,15 @@ describe('bisectReportText', () => {
 describe('bisectReportMarkdown', () => {
   it('begins with the culprit', () => {
     expect(bisectReportMarkdown(bisectReport())).toMatch(
-      /^## mbforensics bisect: found\n\n- abc1234 Keep the MLP input for the backward pass\n- judged on memory .*\n- confidence high: both /,
+      /^## bisect: found, confidence high\n\n\*\*<code>abc1234<\/code> Keep the MLP input for the backward pass\*\*\n\njudged on memory .*\n\nboth /,
     );
   });
 
   it('is sound whatever it holds', () => {
     for (const result of [bisectReport(), hostile(), SKIPPED, UNFINISHED])
       expectSoundMarkdown(bisectReportMarkdown(result));
-    expect(bisectReportMarkdown(SKIPPED)).toContain('One of these is the first bad commit:\n\n- <code>d34db33</code>');
+    expect(bisectReportMarkdown(SKIPPED)).toMatch(
+      /### One of these is the first bad commit\n\n.*\n.*\n\| <code>d34db33<\/code> \|/,
+    );
   });
 });

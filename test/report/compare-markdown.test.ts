@@ -1,10 +1,14 @@
 /** Markdown of a comparison: what decides is in sight, and no text of a log becomes markup. */
 import { describe, expect, it } from 'vitest';
-import { compareMarkdown } from '../../src/report/compare/compare-markdown.js';
+import type { CompareResult } from '../../src/model/results/compare.js';
+import { compareDocument } from '../../src/report/compare/compare-document.js';
 import { mdFence, mdLine, mdText } from '../../src/report/markdown.js';
+import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { goldenFile } from '../screens/golden-file.js';
 import { bridge, emptyCompare, HOSTILE, hostileCompare, refused, regression } from '../support/compare-results.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
+
+const compareMarkdown = (result: CompareResult): string => documentMarkdown(compareDocument(result));
 
 describe('compareMarkdown', () => {
   it('puts the verdict first and folds the rest', async () => {
@@ -13,9 +17,9 @@ describe('compareMarkdown', () => {
 
   it('explains why nothing was judged', () => {
     const text = compareMarkdown(refused());
-    expect(text).toContain('\n**refused**: not comparable: num\\_layers 32 → 64');
+    expect(text).toContain('\n**Refused**: not comparable: num\\_layers 32 → 64');
     expect(text).toContain('no figure was judged; --force compares them nevertheless\n');
-    expect(text).toContain('<summary>contract: 3 differences, 2 blocking</summary>');
+    expect(text).toContain('### Contract\n');
     expect(text).toContain('| **blocking** | model | <code>num\\_layers</code> | <code>32</code> | <code>64</code> |');
   });
 
@@ -23,18 +27,19 @@ describe('compareMarkdown', () => {
     const text = compareMarkdown(regression());
     const sections = [...text.matchAll(/<summary>(.*)<\/summary>/g)].map(([, title]) => title);
     expect(sections).toEqual([
-      'contract: 1 difference',
-      'informative: 4 checks',
-      'components: 2 differ',
-      'call sites: 1 grew',
-      'settings: 1 differs',
-      'environment: 2 differ',
-      'suspects: 2, the likeliest first',
+      'Contract',
+      'Informative',
+      'Components',
+      'Call sites',
+      'Settings: 1 differs',
+      'Environment: 2 differ',
     ]);
-    for (const { name } of regression().checks) expect(text).toContain(mdText(name));
-    expect(text).toContain(
-      '\n   ```diff\n   -        del hidden_states\n   +        self.saved = hidden_states\n   ```\n',
-    );
+    expect(text).toContain('### Suspects, the likeliest first\n\n| score | suspect |');
+    // A component that did not change is in no row, and a stage unlike the total is one of those that are counted.
+    const rows = regression().checks.filter(({ name }) => name !== 'component:parameter' && !name.endsWith('stage 1'));
+    for (const { name } of rows) expect(text).toContain(`<code>${mdText(name)}`);
+    expect(text).toContain('the others: 1 pass');
+    expect(text).toContain('<br><code>- del hidden\\_states</code><br><code>+ self.saved = hidden\\_states</code><br>');
     expect(text.trimEnd().endsWith('- the snapshots are of rank 0 alone')).toBe(true);
   });
 

@@ -1,9 +1,20 @@
 /** The screens of `golden list` and `golden show`. */
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/model/measurement.js';
-import { goldenListText, goldenShowText } from '../../src/report/compare/golden-text.js';
+import type { GoldenListResult, GoldenShowResult } from '../../src/model/results/golden.js';
+import { goldenListDocument, goldenShowDocument } from '../../src/report/compare/golden-document.js';
+import type { Document } from '../../src/report/document/document.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentText } from '../../src/report/render/text.js';
 import { goldenFile } from '../screens/golden-file.js';
 import { gib, goldenList, goldenShow, HOSTILE, measuredRank, measurement, PEAK } from '../support/compare-results.js';
+
+function textOf(document: Document): string {
+  documentJson(document);
+  return documentText(document);
+}
+const goldenListText = (result: GoldenListResult): string => textOf(goldenListDocument(result));
+const goldenShowText = (result: GoldenShowResult): string => textOf(goldenShowDocument(result));
 
 function expectFits(text: string): void {
   for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
@@ -31,7 +42,7 @@ describe('goldenListText', () => {
 
   it('explains how to create the first one', () => {
     expect(goldenListText(goldenList({ goldens: [] }))).toBe(
-      'no golden values in mbforensics.duckdb; golden add RUN --name NAME makes them of a run\n',
+      'No golden values in mbforensics.duckdb\nmbforensics golden add RUN --name NAME makes them of a run\n',
     );
   });
 
@@ -73,11 +84,11 @@ describe('goldenShowText', () => {
     });
     const text = goldenShowText(goldenShow({ runs: [measurement('run-1'), died] }));
     expect(text).toContain('torch 2.6.0 | 2.7.0, cuda 12.8');
-    expect(text).toContain('4 ranks · NVIDIA H200 · TP 2 PP 2');
-    expect(text).toContain('failed      run-2: CUDA out of memory (cuda_oom)');
+    expect(text).toContain('; 4 ranks · NVIDIA H200 · TP 2 PP 2\n');
+    expect(text).toMatch(/\nrun-2 .* oom .*\n +CUDA out of memory \(cuda_oom\)\n/);
     expect(text).toContain('1–2 of 50');
     expect(text).toContain('micro_batch_size 1 | 2');
-    expect(text).toContain('disturbed   rank 3 was slow');
+    expect(text).toMatch(/\ndisturbed +rank 3 was slow\n/);
   });
 
   it('shows a dozen settings and counts the others', () => {
@@ -86,9 +97,9 @@ describe('goldenShowText', () => {
     const last = ['use_distributed_optimizer', 'overlap_grad_reduce', 'lr'];
     const config = Object.fromEntries([...keys, ...more, ...last].map((key) => [key, '1']));
     const text = goldenShowText(goldenShow({ runs: [measurement('a', { config })] }));
-    const shown = [...text.slice(text.indexOf('  config')).matchAll(/\w+ 1\b/g)];
+    const shown = [...text.slice(text.indexOf('\nconfig')).matchAll(/\w+\s+1\b/g)];
     expect(shown).toHaveLength(12);
-    expect(text).toMatch(/; 2\s+other settings \(--json\)/);
+    expect(text).toMatch(/\nother settings +2 \(--json=full\)\n/);
   });
 
   it('fits the screen', () => {

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { describeTrend } from '../../src/findings/history/read-trend.js';
 import type { RunFigure } from '../../src/findings/history/run-figures.js';
 import type { HistoryMetricName } from '../../src/model/results/history.js';
-import { historyText } from '../../src/report/compare/history-text.js';
+import { historyDocument } from '../../src/report/compare/history-document.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentText } from '../../src/report/render/text.js';
+import { screen } from '../../src/report/screen.js';
 import { worded } from '../../src/report/words/worded.js';
 
 const GIB = 1024 ** 3;
@@ -25,8 +28,17 @@ const draw = (
   runs: readonly RunFigure[],
   look: { width?: number; ascii?: boolean; points?: number } = {},
   metric: HistoryMetricName = 'peak_allocated_bytes',
-): string =>
-  historyText(worded(describeTrend(runs, { metric, by: 'run' })), { width: 100, ascii: false, points: 5, ...look });
+): string => {
+  const { width = 100, ascii = false, points = 5 } = look;
+  const document = historyDocument(worded(describeTrend(runs, { metric, by: 'run' })), { ascii, points });
+  documentJson(document);
+  screen.width = width;
+  try {
+    return documentText(document);
+  } finally {
+    screen.width = 100;
+  }
+};
 const plot = (text: string): string[] => text.split('\n').filter((line) => /[┤│└]/.test(line));
 
 describe('historyText', () => {
@@ -53,7 +65,7 @@ describe('historyText', () => {
     expect(bars[column('change', '▲')]).toBe('█');
     expect(bars[column('  died', '×')]).toBe('▒');
     expect(column('change', '▲')).toBe(8 + 4 * 6 + 3);
-    expect(text).toContain('▲ at aaaaaaa (run night-4): 55.00 GiB → 60.00 GiB, +5.00 GiB (+9.1 %), no noise seen\n');
+    expect(text).toMatch(/\naaaaaaa +night-4 +55\.00 GiB +60\.00 GiB +\+5\.00 GiB +\+9\.1 % +no noise seen +worse\n/);
   });
 
   it('keeps the extremes of points that share a column', () => {
@@ -86,7 +98,8 @@ describe('historyText', () => {
     );
     const text = draw(runs, { ascii: true });
     expect(text).toMatch(/^[\n\u0020-\u007e]*$/);
-    expect(text).toMatch(/\^ at aaaaaaa \(run night-9\): 55\.\d+ GiB -> 60/);
+    expect(text).toMatch(/\naaaaaaa +night-9 +55\.\d+ GiB +60.* sigma +worse\n/);
+    expect(text).toMatch(/\n\^ +aaaaaaa|\n +aaaaaaa/);
   });
 
   it.each(['step_ms', 'tflops_per_gpu', 'loss', 'ooms', 'alloc_retries'] as const)(

@@ -1,10 +1,16 @@
 /** The lines of `triage`: what `git bisect run` leaves in its log. */
 import { describe, expect, it } from 'vitest';
-import { judgementSentence, triageText } from '../../src/report/compare/triage-text.js';
+import { escapeControls } from '../../src/model/escape-controls.js';
+import type { TriageResult } from '../../src/model/results/compare.js';
+import { judgementSentence, triageDocument } from '../../src/report/compare/triage-document.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentText } from '../../src/report/render/text.js';
 import { goldenFile } from '../screens/golden-file.js';
 import { HOSTILE, triage } from '../support/compare-results.js';
 
-describe('triageText', () => {
+const triageText = (result: TriageResult): string => documentText(triageDocument(result));
+
+describe('triageDocument', () => {
   it('ends in the judgement', async () => {
     await expect(triageText(triage())).toMatchFileSnapshot(goldenFile('triage.txt'));
   });
@@ -17,8 +23,10 @@ describe('triageText', () => {
       evidence: [],
     });
     expect(triageText(skipped)).toBe(`\
-skip  (memory)  the log ends before iteration 1
-  run run-17, golden nightly
+skip (memory)
+the log ends before iteration 1
+run run-17, golden nightly
+
 skip: the log ends before iteration 1
 `);
   });
@@ -33,8 +41,11 @@ skip: the log ends before iteration 1
       evidence: [{ text: `${HOSTILE} ${'x'.repeat(300)}`, source: HOSTILE }],
     });
     const lines = triageText(long).trimEnd().split('\n');
-    for (const line of lines.slice(0, -1)) expect(line.length, line).toBeLessThanOrEqual(100);
-    expect(lines.at(-1)).toBe(judgementSentence(long));
+    // A word that is longer than a line is not cut.
+    const wrapped = lines.slice(0, -1).filter((line) => /\S\s+\S/.test(line.trim()));
+    for (const line of wrapped) expect(line.length, line).toBeLessThanOrEqual(100);
+    expect(lines.at(-1)).toBe(escapeControls(judgementSentence(long)));
+    expect(documentJson(triageDocument(long))).toMatchObject({ judgement: 'bad', evidence: [{ source: HOSTILE }] });
     expect(lines.at(-1)).toMatch(/^bad: word word .*all \$x\$/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may come through
     expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);

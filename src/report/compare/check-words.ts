@@ -9,10 +9,7 @@ const ABSURD = 1e15;
 /** Long units such as `TFLOP/s/GPU` are printed once, after the name: they would widen two columns. */
 const isLong = (unit: string): boolean => unit.length > 3 && unit !== 'bytes';
 
-/**
- * Bytes in binary units, the others in theirs as the source writes them; without a long unit (see {@link nameOf}).
- * Words and figures are cut to `most`.
- */
+/** Bytes in binary units, the others in theirs as the source writes them; without a long unit (see {@link nameOf}). */
 export function checkFigure(value: number | string | null, unit: string, most = 80): string {
   if (typeof value === 'string') return value === '' ? '(empty)' : shortText(value, most);
   if (value === null || !Number.isFinite(value)) return UNKNOWN;
@@ -76,11 +73,13 @@ export function figuresOf(check: CompareCheck): string {
 }
 
 /** What the figures are of, and how sure the change is. */
-export function remarkOf({ reason, noise, unit }: CompareCheck, most = 300): string {
-  const known =
-    noise === null || noise === 0 || !Number.isFinite(noise) ? '' : `change known to ±${checkFigure(noise, unit)}`;
-  return [reason === null ? '' : shortText(reason, most), known].filter((part) => part !== '').join('; ');
+export function remarkOf({ reason, noise, unit }: CompareCheck, hasNoise = true): string {
+  const isKnown = hasNoise && noise !== null && noise !== 0 && Number.isFinite(noise);
+  const known = isKnown ? `change known to ±${checkFigure(noise, unit)}` : '';
+  return [reason === null ? '' : shortText(reason, 300), known].filter((part) => part !== '').join('; ');
 }
+
+export const isOdd = ({ status }: CompareCheck): boolean => status !== 'pass' && status !== 'info';
 
 /** What makes the verdict, or would have made it had both sides such a figure. */
 export const isOfGate = ({ gate, status, why }: CompareCheck): boolean =>
@@ -97,9 +96,7 @@ export function failsGate(check: CompareCheck, preset: Preset): boolean {
 }
 
 /** Seven digits of a hash; anything else as it is. */
-export function shortCommit(commit: string): string {
-  return /^[0-9a-f]{8,64}$/i.test(commit) ? commit.slice(0, 7) : shortText(commit, 40);
-}
+export const shortCommit = (commit: string): string => (/^[0-9a-f]{8,64}$/i.test(commit) ? commit.slice(0, 7) : commit);
 
 /** `golden nightly (commit abc1234, 3 runs)`. */
 export function runWords({ name, commit, origin, runs }: ComparedRun, isGolden: boolean): string {
@@ -108,5 +105,5 @@ export function runWords({ name, commit, origin, runs }: ComparedRun, isGolden: 
     ...(origin === 'golden' || runs > 1 ? [counted(runs, 'run')] : []),
   ];
   const kind = isGolden ? `${origin} ` : '';
-  return `${kind}${shortText(name, 60)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
+  return `${kind}${name}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
 }

@@ -28,10 +28,10 @@ export function contractWords(contract: readonly ContractEntry[]): ContractWords
 }
 
 /** Hashes short, sizes in binary units. */
-export function contractValue({ group, key }: ContractEntry, value: string | null, most = 80): string {
+export function contractValue({ group, key }: ContractEntry, value: string | null): string {
   if (value === null) return UNKNOWN;
   if (key.endsWith('_bytes') && /^\d{1,15}$/.test(value)) return formatBytes(Number(value));
-  return shortText(group === 'revision' ? shortCommit(value) : value, most);
+  return group === 'revision' ? shortCommit(value) : value;
 }
 
 /** Why nothing was judged, and the way around it where there is one; null where something was judged. */

@@ -16,6 +16,8 @@ interface Named {
 export interface Figure extends Named {
   readonly value: number | null;
   readonly unit: Unit | null;
+  /** How it prints, where that is not the form of its unit. */
+  readonly text?: string;
 }
 
 /** A name of the program or the input: a call site, a key, a command. Never cut. */
@@ -52,6 +54,12 @@ export const count = (value: number | null): Figure => ({ value, unit: 'count' }
 export const share = (value: number | null): Figure => ({ value, unit: 'share' });
 export const ms = (value: number | null): Figure => ({ value, unit: 'ms' });
 export const us = (value: number | null): Figure => ({ value, unit: 'us' });
+/** A figure with a form of its own; null is what is not there. */
+export const shownAs = (value: number | null, text: string, unit: Unit | null = null): Figure => ({
+  value,
+  unit,
+  text,
+});
 export const code = (name: string): Code => ({ code: name });
 export const mark = (word: string, tone: Tone): Mark => ({ mark: word, tone });
 export const handle = (name: string): Handle => ({ handle: name });
@@ -153,6 +161,8 @@ export interface TableRow {
   readonly under: readonly Text[];
   /** `sum` adds up the others, `group` the rows that follow it; `others` are what a limit leaves out. */
   readonly kind?: 'sum' | 'group' | 'others' | undefined;
+  /** Of JSON alone. */
+  readonly fields?: Fields | undefined;
 }
 
 export interface Table extends Keyed, Kept {
@@ -213,6 +223,8 @@ export type MaybePart = Part | null | false | undefined;
 export interface Document {
   /** `mbforensics/peak@1`. */
   readonly schema: string;
+  /** On a terminal without Unicode: signs are replaced by similar ones of ASCII. */
+  readonly isAscii?: boolean;
   /** Empty where the titles of its sections are enough. */
   readonly title: Text;
   /** Of JSON alone. */
@@ -300,6 +312,7 @@ interface TableLook<Row> extends Keyed, Kept {
   readonly isBare?: boolean;
   readonly under?: (row: Row, index: number) => readonly Text[];
   readonly kind?: (row: Row, index: number) => TableRow['kind'];
+  readonly fields?: (row: Row, index: number) => Fields | undefined;
   readonly notes?: readonly (Text | null | false)[];
 }
 
@@ -307,7 +320,7 @@ interface TableLook<Row> extends Keyed, Kept {
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly (Column<Row> | false)[],
-  { caption, under, kind, notes = [], ...look }: TableLook<Row> = {},
+  { caption, under, kind, fields, notes = [], ...look }: TableLook<Row> = {},
 ): Table | null {
   if (rows.length === 0) return null;
   const shown = columns.filter((one) => one !== false);
@@ -320,6 +333,7 @@ export function table<Row>(
       cells: shown.map(({ cell }) => cell(row, i)),
       under: under?.(row, i) ?? [],
       kind: kind?.(row, i),
+      fields: fields?.(row, i),
     })),
     notes: notes.filter((text): text is Text => text !== null && text !== false),
   };

@@ -1,22 +1,30 @@
 /** A bisection: the culprit at the head, the judged commits as a chart, and what changed in memory. Pure. */
 import type { BisectReportResult, BisectStep } from '../../model/results/bisect.js';
 import { formatCount, GIB } from '../../model/units.js';
-import { changeWords, settingTexts } from '../compare/bisect-report-text.js';
+import {
+  changeParts,
+  changeWords,
+  figureName,
+  leftSection,
+  settingItems,
+  stepTable,
+} from '../compare/bisect-document.js';
 import { checkFigure, shortCommit } from '../compare/check-words.js';
-import type { Sides } from '../compare/difference-lines.js';
+import { notesSection } from '../compare/difference.js';
+import { type MaybePart, parts } from '../document/document.js';
+import { partsHtml } from '../render/html.js';
 import { counted, figure } from '../text-pieces.js';
-import { changedTable, checksTable, componentsTable, notesList, sitesTable, suspectsList } from './compare-html.js';
-import { type Child, list, text, textElement, textList } from './html.js';
-import { code, counts, figures, htmlTable, markup, words } from './html-table.js';
+import { type Child, textElement } from './html.js';
 import { box, type PageHead } from './page-head.js';
 import { type PageSection, section } from './page-pieces.js';
 import { pointChart } from './point-chart.js';
 
-const SIDES: Sides = ['before', 'after'];
+const html = (...list: readonly MaybePart[]): Child[] => partsHtml(parts(list));
 
 export function bisectHead(bisection: BisectReportResult): PageHead {
   const { state, culprit, criterion, golden, confidence, confidence_reason: why, suspects_left: left } = bisection;
   const commits = counted(left.length, 'commit');
+  const change = changeWords(bisection);
   return {
     tone: state === 'found' ? 'bad' : 'unsure',
     badge: 'BISECT',
@@ -28,58 +36,42 @@ export function bisectHead(bisection: BisectReportResult): PageHead {
           ? `one of ${commits} is the first bad commit`
           : `not finished${left.length === 0 ? '' : `: ${commits} left`}`,
     summary: [
-      changeWords(bisection) !== null && textElement('p', changeWords(bisection)!, { class: 'summary' }),
+      change !== null && textElement('p', change, { class: 'summary' }),
       culprit !== null && textElement('p', `judged by ${counted(culprit.judged_runs, 'run')}`),
     ],
-    boxes: [
-      box(
-        'why',
-        'Why',
-        why !== '' && textElement('p', why),
-        textList(settingTexts(bisection).map((setting) => `setting ${setting}`)),
-      ),
-      box('left', state === 'suspects' ? 'In question' : 'Not judged yet', leftList(bisection)),
-    ],
-    below: notesList(bisection.notes),
+    boxes: [box('why', 'Why', why !== '' && textElement('p', why), html(settingItems(bisection)))],
+    below: html(leftSection(bisection), notesSection(bisection.notes)),
   };
-}
-
-function leftList({ suspects_left: left }: BisectReportResult): Child {
-  return list(
-    left.map(({ sha, subject, why_skipped: reason }) =>
-      text(`${shortCommit(sha)} ${subject}${reason === null ? '' : `, skipped: ${reason}`}`),
-    ),
-  );
 }
 
 export function bisectSections(bisection: BisectReportResult | null): (PageSection | null)[] {
   if (bisection === null) return [];
-  const { components, sites, checks, config, steps } = bisection;
+  const commits = inHistory(bisection.steps);
   return [
     section(
       'commits',
-      { name: 'Commits', title: `Judged commits: ${formatCount(steps.length)}`, about: 'In the order of the history.' },
-      chartOf(bisection),
-      stepTable(steps),
+      {
+        name: 'Commits',
+        title: `Judged commits: ${formatCount(commits.length)}`,
+        about: 'In the order of the history.',
+      },
+      chartOf(commits, bisection.culprit?.sha),
+      html(stepTable(commits)),
     ),
     section(
       'differences',
       { name: 'Differences', title: 'What changed', about: changeWords(bisection) },
-      componentsTable(components, SIDES),
-      sitesTable(sites, SIDES),
-      checksTable(checks, SIDES, 'Peaks, step time and loss'),
-      changedTable('setting', config, SIDES),
-      suspectsList(bisection),
+      html(...changeParts(bisection)),
     ),
   ];
 }
 
 /** Commits by their place in the history; a run may lack the figure of the others. */
-function chartOf({ steps, culprit }: BisectReportResult): Child {
-  const commits = inHistory(steps).filter(({ place }) => place !== null);
-  const name = commits.find((step) => step.figure !== null)?.figure?.name;
+function chartOf(steps: readonly BisectStep[], culprit: string | undefined): Child {
+  const commits = steps.filter(({ place }) => place !== null);
+  const name = figureName(commits);
   if (name === undefined || commits.length < 2) return null;
-  const unit = commits.find((step) => step.figure !== null)!.figure!.unit;
+  const { unit } = commits.find((step) => step.figure !== null)!.figure!;
   return pointChart({
     title: name.replaceAll('_', ' '),
     unit: unit === 'bytes' ? GIB : 1,
@@ -87,9 +79,8 @@ function chartOf({ steps, culprit }: BisectReportResult): Child {
     points: commits.map((step) => {
       const value = step.figure?.name === name ? step.figure.value : null;
       return {
-        ...{ name: shortCommit(step.sha), value, low: null, high: null, kind: step.judgement },
-        isBound: false,
-        mark: step.sha === culprit?.sha ? { text: 'first bad', isWorse: true } : null,
+        ...{ name: shortCommit(step.sha), value, low: null, high: null, kind: step.judgement, isBound: false },
+        mark: step.sha === culprit ? { text: 'first bad', isWorse: true } : null,
         text: `${shortCommit(step.sha)} ${step.subject}: ${step.judgement}${value === null ? '' : `, ${checkFigure(value, unit)}`}`,
       };
     }),
@@ -100,19 +91,3 @@ function chartOf({ steps, culprit }: BisectReportResult): Child {
 /** Commits that git lacks come last. */
 const inHistory = (steps: readonly BisectStep[]): BisectStep[] =>
   steps.toSorted((a, b) => (a.place ?? Number.MAX_SAFE_INTEGER) - (b.place ?? Number.MAX_SAFE_INTEGER));
-
-function stepTable(steps: readonly BisectStep[]): Child {
-  return htmlTable(
-    inHistory(steps),
-    [
-      code('commit', ({ sha }) => shortCommit(sha)),
-      words('subject', ({ subject }) => subject),
-      markup('judgement', ({ judgement }) => textElement('span', judgement, { class: `status ${judgement}` })),
-      figures('figure', (step) => (step.figure === null ? '' : checkFigure(step.figure.value, step.figure.unit))),
-      counts('runs', ({ runs }) => runs),
-      words('reason', ({ reason }) => reason),
-      code('kept in', ({ bundle }) => bundle),
-    ],
-    { caption: 'Judged commits, oldest first' },
-  );
-}

@@ -7,6 +7,7 @@ import {
   type Bar,
   type Cell,
   type Fact,
+  type Figure,
   type Part,
   piecesOf,
   type Section,
@@ -17,23 +18,24 @@ import {
 import { formatValue, UNKNOWN, type Unit } from '../document/values.js';
 import { barDrawing } from '../html/account-bar.js';
 import { type Child, element, list, preformatted, type SafeHtml, text, textElement } from '../html/html.js';
+import { cellText, plainText } from './plain.js';
 
 const isBytes = (unit: Unit | null): boolean => unit === 'bytes' || unit === 'change_bytes';
 
 export const inlineHtml = (words: Text): SafeHtml[] =>
   piecesOf(words).map((piece) => {
     if (typeof piece === 'string') return text(piece);
-    if ('value' in piece) return figureHtml(piece.value, piece.unit);
+    if ('value' in piece) return figureHtml(piece);
     if ('code' in piece) return textElement('code', piece.code);
     if ('word' in piece) return text(piece.word);
     if ('mark' in piece) return textElement('span', piece.mark, { class: `status ${piece.tone} ${piece.mark}` });
     return element('a', { class: 'e', href: `#evidence-${piece.handle}` }, text(piece.handle));
   });
 
-const figureHtml = (value: number | null, unit: Unit | null): SafeHtml =>
-  isBytes(unit) && value !== null
-    ? textElement('span', formatValue(value, unit), { 'data-bytes': value })
-    : text(formatValue(value, unit));
+const figureHtml = (figure: Figure): SafeHtml =>
+  isBytes(figure.unit) && figure.value !== null
+    ? textElement('span', plainText(figure), { 'data-bytes': figure.value })
+    : text(plainText(figure));
 
 export const partsHtml = (parts: readonly Part[], level = 3): Child[] => parts.map((part) => partHtml(part, level));
 
@@ -114,7 +116,7 @@ export function tableHtml({ caption, columns, rows, notes }: Table): SafeHtml {
         const column = columns[i]!;
         const size = bytesOf(value, column.unit);
         const below = i !== last ? [] : under.map((one) => element('div', { class: 'muted' }, inlineHtml(one)));
-        const content = size !== null ? text(formatValue(size, column.unit)) : cellHtml(value, column);
+        const content = size !== null ? text(cellText(value, column)) : cellHtml(value, column);
         const attributes = { class: column.align === 'left' ? 'w' : null, 'data-bytes': size };
         return element('td', attributes, column.unit === 'share' && shareBar(value), content, below);
       }),

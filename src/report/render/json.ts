@@ -88,10 +88,11 @@ function put(fields: Fields, key: string, value: unknown, isOneOf = false): void
 }
 
 function rowsOf({ columns, rows }: Table): Fields[] {
-  return rows.map(({ cells, under, kind }) => ({
+  return rows.map(({ cells, under, kind, fields }) => ({
     ...Object.fromEntries(columns.map(({ key }, i) => [key, cellJson(cells[i] ?? null)])),
     ...(under.length === 0 ? {} : { under: under.map(plainText) }),
     ...(kind === undefined ? {} : { kind }),
+    ...fields,
   }));
 }
 

@@ -6,7 +6,7 @@ export function plainText(text: Text): string {
   return piecesOf(text)
     .map((piece) => {
       if (typeof piece === 'string') return piece;
-      if ('value' in piece) return formatValue(piece.value, piece.unit);
+      if ('value' in piece) return piece.text ?? formatValue(piece.value, piece.unit);
       if ('code' in piece) return piece.code;
       if ('word' in piece) return piece.word;
       return 'mark' in piece ? piece.mark : `[${piece.handle}]`;

@@ -1,6 +1,6 @@
 /**
- * Tables as aligned columns. Cells are never cut: the widest columns of words are wrapped, and where even that is too
- * wide each row is a paragraph of its fields.
+ * Tables as aligned columns. Cells are never cut: words in the widest columns are wrapped, and where even that is too
+ * wide each row is a paragraph of its fields. Figures are on one line.
  */
 import stringWidth from 'string-width';
 import { maxOf, sumOf } from '../../model/lists.js';
@@ -10,9 +10,11 @@ import { screen } from '../screen.js';
 import { cellText, plainText } from './plain.js';
 
 const GAP = '  ';
-/** A column of words is not made narrower than this. */
+/** A column is not made narrower than this. */
 const LEAST_COLUMN = 14;
 const UNDER = '    ';
+/** What is below a row begins with its last column of words where this much is left of the line, and each word fits. */
+const LEAST_UNDER = 46;
 
 export const tableLines = (table: Table, width: number): string[] => {
   const [titles = [], ...rows] = laidOut(table, width);
@@ -28,8 +30,11 @@ function laidOut(table: Table, width: number): string[][] {
   const titles = columns.map(({ title }) => (isBare === true ? '' : printable(title)));
   const cells = rows.map((row) => row.cells.map((cell, i) => printable(cellText(cell, columns[i]!))));
   const natural = columns.map((_, i) => Math.max(1, maxOf([titles, ...cells].map((row) => stringWidth(row[i]!)))));
-  const isFlexible = columns.map(({ align }) => align === 'left');
-  const widths = screen.isLossless ? natural : narrowed(natural, isFlexible, width);
+  const least = columns.map(({ align }, c) => {
+    const figures = rows.map((row, r) => (typeof row.cells[c] === 'string' ? 0 : stringWidth(cells[r]![c]!)));
+    return align === 'left' ? LEAST_COLUMN : maxOf([LEAST_COLUMN, stringWidth(titles[c]!), ...figures]);
+  });
+  const widths = screen.isLossless ? natural : narrowed(natural, least, width);
   if (widths === null) return [[], ...recordLines(table, cells, width)];
   const aligned = (row: readonly string[]): string[] => {
     const wrapped = row.map((cell, i) => (stringWidth(cell) <= widths[i]! ? [cell] : wrapName(cell, widths[i]!)));
@@ -40,7 +45,12 @@ function laidOut(table: Table, width: number): string[][] {
         .trimEnd(),
     );
   };
-  return [aligned(titles), ...cells.map((row, i) => [...aligned(row), ...underLines(rows[i]!, width)])];
+  const lastWords = Math.max(
+    0,
+    columns.findLastIndex(({ align }) => align === 'left'),
+  );
+  const start = sumOf(widths.slice(0, lastWords)) + GAP.length * lastWords;
+  return [aligned(titles), ...cells.map((row, i) => [...aligned(row), ...underLines(rows[i]!, width, start)])];
 }
 
 function padded(text: string, width: number, align: 'left' | 'right'): string {
@@ -48,14 +58,14 @@ function padded(text: string, width: number, align: 'left' | 'right'): string {
   return align === 'right' ? `${blanks}${text}` : `${text}${blanks}`;
 }
 
-/** Widths that fit, the widest columns of words made narrower; null where they cannot. */
-function narrowed(natural: readonly number[], isFlexible: readonly boolean[], most: number): number[] | null {
+/** Widths that fit, the widest made narrower, down to their least; null where that is too wide. */
+function narrowed(natural: readonly number[], least: readonly number[], most: number): number[] | null {
   const widths = [...natural];
   let excess = sumOf(widths) + GAP.length * (widths.length - 1) - most;
   while (excess > 0) {
     let widest = -1;
     widths.forEach((width, i) => {
-      if (isFlexible[i] === true && width > LEAST_COLUMN && (widest < 0 || width > widths[widest]!)) widest = i;
+      if (width > least[i]! && (widest < 0 || width > widths[widest]!)) widest = i;
     });
     if (widest < 0) return null;
     widths[widest]! -= 1;
@@ -82,8 +92,12 @@ export function wrapName(text: string, width: number): string[] {
   });
 }
 
-const underLines = ({ under }: TableRow, width: number): string[] =>
-  under.flatMap((text) => wrap(`${UNDER}${printable(plainText(text))}`, width, `${UNDER}  `));
+function underLines({ under }: TableRow, width: number, start = UNDER.length): string[] {
+  const texts = under.map((text) => printable(plainText(text)));
+  const longest = maxOf([LEAST_UNDER, ...texts.flatMap((text) => text.split(' ').map((word) => word.length + 2))]);
+  const indent = width - start >= longest ? ' '.repeat(start) : UNDER;
+  return texts.flatMap((text) => wrap(`${indent}${text}`, width, `${indent}  `));
+}
 
 /** The names of a row, then its figures: `  live 3.40 GiB · blocks 12`. */
 function recordLines({ columns, rows }: Table, cells: readonly (readonly string[])[], width: number): string[][] {

@@ -26,8 +26,17 @@ const TONES: Readonly<Record<Tone, (line: string) => string>> = {
 };
 const STEP = '  ';
 
-export function documentText(document: Document): string {
-  if (document.each !== undefined) return document.each.documents.map(documentText).join('\n');
+export const documentText = (document: Document): string =>
+  document.isAscii === true ? asciiText(unicodeText(document)) : unicodeText(document);
+
+const ASCII: Readonly<Record<string, string>> = {
+  ...{ '·': '-', '–': '-', '—': '-', '−': '-', '…': '...', '→': '->', '≥': '>=', '≈': '~', '±': '+-' },
+  ...{ '▲': '^', ' σ': ' sigma', '×': 'x', '█': '#' },
+};
+const asciiText = (text: string): string => text.replace(/ σ|[·–—−…→≥≈±▲×█]/g, (sign) => ASCII[sign]!);
+
+function unicodeText(document: Document): string {
+  if (document.each !== undefined) return document.each.documents.map(unicodeText).join('\n');
   const title = document.title === '' ? [] : wrapText(document.title, screen.width).map(bold);
   const { labels, parts } = document;
   if (labels !== undefined) return `${[...title, ...labelled(parts, labels, title.length)].join('\n')}\n`;

@@ -22,11 +22,11 @@ import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import type { BisectReportResult } from '../../../model/results/bisect.js';
 import type { TriageResult } from '../../../model/results/compare.js';
-import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
+import { bisectDocument } from '../../../report/compare/bisect-document.js';
 import { wordedCheck } from '../../../report/compare/check-reason.js';
 import { detectableWords } from '../../../report/compare/detectable-words.js';
 import { wordedJudgement } from '../../../report/compare/judgement-words.js';
-import { triageText } from '../../../report/compare/triage-text.js';
+import { triageDocument } from '../../../report/compare/triage-document.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
 import { worded } from '../../../report/words/worded.js';
 import { openWithoutTables } from '../../../store/open-store.js';
@@ -151,7 +151,7 @@ const run = defineVerb({
       golden: golden.name,
     };
   },
-  render: triageText,
+  document: triageDocument,
   exitCode: ({ judgement }) => EXIT_OF_JUDGEMENT[judgement],
   judges: true,
 });
@@ -180,9 +180,8 @@ const report = defineVerb({
     );
     return { ...worded(report), checks: report.checks.map(wordedCheck) };
   },
-  render: (result: BisectReportResult, _, { unicode }) => bisectReportText(result, { unicode }),
+  document: (result: BisectReportResult, _, { unicode }) => bisectDocument(result, { unicode }),
   reports: {
-    markdown: (result) => bisectReportMarkdown(result),
     html: async (result) =>
       (await import('../../report-page.js')).subjectPage('bisection', result.criterion, 'bisect report', {
         bisection: result,

@@ -5,10 +5,9 @@ import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
 import { type CompareResult, type CompareVerdict, PRESETS, type Preset } from '../../../model/results/compare.js';
+import { compareDocument } from '../../../report/compare/compare-document.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
-import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
-import { compareText } from '../../../report/compare/compare-text.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
 import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
@@ -91,9 +90,8 @@ export const verb = defineVerb({
     const judged = await compareWithGolden(rules, preset, input, golden, current, repository, asked.test);
     return wordedComparison({ ...judged, notes: [...judged.notes, ...asked.notes] });
   },
-  render: (result, { limit }) => compareText(result, { limit }),
+  document: (result, { limit }) => compareDocument(result, { limit }),
   reports: {
-    markdown: (result) => compareMarkdown(result),
     junit: (result) => compareJunit(result),
     sarif: (result) => toJson(compareSarif(result)),
   },

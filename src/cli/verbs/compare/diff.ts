@@ -1,7 +1,7 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import type { DiffLimits } from '../../../findings/diff/describe-diff.js';
 import { MbfError } from '../../../model/errors.js';
-import { diffText } from '../../../report/compare/diff-text.js';
+import { diffDocument } from '../../../report/compare/diff-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { diffOperands } from '../../diff-operands.js';
 import { EXIT } from '../../exit-codes.js';
@@ -62,9 +62,8 @@ export const verb = defineVerb({
     return { diff, page: await pairPage(diff, targets, session) };
   },
   full: ({ diff }) => diff,
-  render: ({ diff }) => diffText(diff),
+  document: ({ diff }) => diffDocument(diff),
   reports: {
-    markdown: async ({ diff }) => (await import('../../../report/compare/diff-markdown.js')).diffMarkdown(diff),
     html: ({ page }) => page!,
   },
   exitCode: ({ diff: { gate } }, { exitCode }) => (exitCode && gate?.exceeded === true ? EXIT.finding : EXIT.done),

@@ -9,9 +9,8 @@ import { MbfError } from '../../../model/errors.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
 import type { GateResult, GateVerdict } from '../../../model/results/gate.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
-import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
-import { gateSummary, gateText } from '../../../report/compare/gate-text.js';
+import { gateDocument, gateSummary } from '../../../report/compare/gate-document.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
 import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
@@ -114,9 +113,8 @@ export const verb = defineVerb({
       places: placesOf(file, checks, operands),
     } satisfies GateResult as GateResult;
   },
-  render: (result) => gateText(result),
+  document: (result) => gateDocument(result),
   reports: {
-    markdown: (result) => compareMarkdown(result),
     junit: (result) => compareJunit(result),
     sarif: (result) => toJson(compareSarif(result)),
   },

@@ -14,7 +14,11 @@ import { bridgeValuesOf, megatronValuesOf } from '../../../findings/compare/pres
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
-import { goldenChangeText, goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
+import {
+  goldenChangeDocument,
+  goldenListDocument,
+  goldenShowDocument,
+} from '../../../report/compare/golden-document.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import {
@@ -47,7 +51,7 @@ const add = defineVerb({
     demandEnded(measured.runs, force);
     return keep(name, newRuns(measured, run ?? measured.name), replace, session);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const list = defineVerb({
@@ -63,7 +67,7 @@ const list = defineVerb({
     }
     return describeGoldenList(session.db, goldens);
   },
-  render: goldenListText,
+  document: goldenListDocument,
 });
 
 const show = defineVerb({
@@ -75,7 +79,7 @@ const show = defineVerb({
     const { name, runs, origin } = await resolveGolden(golden, session);
     return describeGolden(name, origin === 'golden' ? session.db : golden, runs);
   },
-  render: goldenShowText,
+  document: goldenShowDocument,
 });
 
 const exported = defineVerb({
@@ -103,7 +107,7 @@ const exported = defineVerb({
     await writeWhole(file, written, force);
     return changed('written', measured.name, measured.runs.length, file);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const imported = defineVerb({
@@ -124,7 +128,7 @@ const imported = defineVerb({
     checkName(name);
     return keep(name, newRuns(measured, file), replace, session);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 const remove = defineVerb({
@@ -136,7 +140,7 @@ const remove = defineVerb({
     const runs = await session.inStore('write', (store) => removeGolden(store, name));
     return changed('removed', name, runs, session.db);
   },
-  render: goldenChangeText,
+  document: goldenChangeDocument,
 });
 
 export const verb = defineVerbs({

@@ -5,7 +5,7 @@ import { openRepository, type Repository } from '../../../git/repository.js';
 import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
 import { HISTORY_AXES, HISTORY_METRIC_NAMES, HISTORY_METRICS } from '../../../model/results/history.js';
-import { historyText } from '../../../report/compare/history-text.js';
+import { historyDocument } from '../../../report/compare/history-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -77,9 +77,8 @@ export const verb = defineVerb({
     });
     return worded(trend);
   },
-  render: (result, { ascii, limit }, { columns, unicode }) =>
-    historyText(result, {
-      width: columns,
+  document: (result, { ascii, limit }, { unicode }) =>
+    historyDocument(result, {
       ascii: ascii || !unicode,
       points: limit === undefined ? SCREEN_POINTS : limit || undefined,
     }),

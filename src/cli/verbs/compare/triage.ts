@@ -8,7 +8,7 @@ import { pushAll } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { wordedJudgement } from '../../../report/compare/judgement-words.js';
-import { triageText } from '../../../report/compare/triage-text.js';
+import { triageDocument } from '../../../report/compare/triage-document.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
@@ -66,7 +66,7 @@ export const verb = defineVerb({
       golden: golden.name,
     };
   },
-  render: triageText,
+  document: triageDocument,
   exitCode: ({ judgement }) => EXIT_OF_JUDGEMENT[judgement],
   judges: true,
 });

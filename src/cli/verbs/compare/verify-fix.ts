@@ -3,7 +3,7 @@ import { compareContract, TUNING } from '../../../findings/measure/contract.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
-import { verifyFixText } from '../../../report/compare/verify-fix-text.js';
+import { verifyFixDocument } from '../../../report/compare/verify-fix-document.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
@@ -53,6 +53,6 @@ export const verb = defineVerb({
     const noise = rules.find(({ rule }) => rule === 'time')!;
     return worded(verifyFix({ before: a, after: b, advice, fix, contract, noise }));
   },
-  render: verifyFixText,
+  document: verifyFixDocument,
   exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF[verdict] : EXIT.done),
 });
