@@ -41,10 +41,10 @@ describe('advise', () => {
 
   it('shows one fix whole, with the lines of any framework', () => {
     const screen = text('advise', SAMPLE, '--fix', 'pp-16', '--paste', 'megatron-lm');
-    expect(screen).toMatch(/^FIX {6}pp-16/);
+    expect(screen).toMatch(/^Fix pp-16: /);
     expect(screen).toContain('--pipeline-model-parallel-size 16');
     expect(screen).not.toContain('cfg.model');
-    expect(screen).toContain('disputed');
+    expect(screen).toContain('\nDisputed\n');
     expect(refuse(2, 'advise', SAMPLE, '--fix', 'pp-17')).toContain('expected one of');
     ends(2, 'advise', SAMPLE, '--paste', 'horovod');
   });
@@ -83,7 +83,7 @@ describe('advise', () => {
   it('has nothing to advise where nothing ran out of memory', () => {
     const run = runOf({ 'train.log': 'starting training\n iteration 1/ 10 | loss: 2.0 |\n' });
     expect(adviceOf(run)).toMatchObject({ cause: 'undecided', fixes: [], plan: null, non_fixes: [] });
-    expect(text('advise', run)).toMatch(/^ADVICE {3}undecided/);
+    expect(text('advise', run)).toMatch(/^Advice: undecided · /);
   });
 
   it('never advises what a script or configuration next to the log forbids', () => {

@@ -56,9 +56,9 @@ describe('of a run', () => {
 
   it('prints the content of the JSON as text', () => {
     const stdout = text('estimate', '--run', RUN, '--set', 'pp=8');
-    expect(stdout).toMatch(/^ {2}stage +layers +in flight +state +activation/m);
-    expect(stdout).toContain('changed: pp 4 → 8; with it dp 2 → 1 · num_microbatches 16 → 32');
-    expect(stdout).toMatch(/^ {2}device +79\.11 GiB/m);
+    expect(stdout).toMatch(/^stage +layers +in flight +state +activation/m);
+    expect(stdout).toContain('\nChanged: pp 4 → 8; with it dp 2 → 1 · num_microbatches 16 → 32\n');
+    expect(stdout).toMatch(/^device +79\.11 GiB/m);
     expectFits(stdout);
   });
 
@@ -117,7 +117,7 @@ describe('of given inputs', () => {
 describe('refused', () => {
   it('files that do not exist, two sources, and options that are none', () => {
     expect(refuse(2, '--inputs', 'absent.json')).toContain('MBF1003');
-    expect(refuse(4, '--inputs', file('large.json', ' '.repeat(2 ** 20 + 1)))).toContain('more than 1 MiB');
+    expect(refuse(2, '--inputs', file('large.json', ' '.repeat(2 ** 24 + 1)))).toContain('larger than 16.00 MiB');
     expect(refuse(2, '--run', RUN, '--config', CONFIG)).toContain('exclude each other');
     expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('expected KEY=VALUE');
     expect(refuse(2, '--run', RUN, '--set', 'tpp=2')).toContain('"tpp" is not an input');

@@ -8,8 +8,8 @@ const cli = buildCli();
 describe('knobs', () => {
   it('lists what can be turned, by group', () => {
     const { stdout } = cli.expect(0, ['explain', 'knobs']);
-    expect(stdout).toMatch(/^\d+ knobs\n\nProcess environment and launch\n {2}knob +memory +speed +evidence\n/);
-    expect(stdout).toMatch(/PYTORCH_CUDA_ALLOC_CONF +less +none: 0 % +measured/);
+    expect(stdout).toMatch(/^\d+ knobs\n\nProcess environment and launch\nknob +memory +speed +evidence\n/);
+    expect(stdout).toMatch(/PYTORCH_CUDA_ALLOC_CONF +less: .+ none: 0 % +measured/);
   });
 
   it('filters, in text and in JSON', () => {
@@ -28,7 +28,7 @@ describe('explain', () => {
       ['explain', '--recompute-modules'],
       ['explain', '--', '--recompute-modules'],
     ])
-      expect(cli.expect(0, args).stdout).toMatch(/^recompute_modules {2}\(knob, a setting\)\n/);
+      expect(cli.expect(0, args).stdout).toMatch(/^recompute_modules \(knob, a setting\)\n/);
   });
 
   it('refuses an unknown name, with similar names', () => {

@@ -104,7 +104,7 @@ describe('lint', () => {
 
   it('prints the same as text, within a screen', () => {
     const { stdout } = ends(1, 'lint', 'bridge.yaml');
-    expect(stdout).toContain('error    offload-pp  bridge.yaml:6\n');
+    expect(stdout).toContain('error offload-pp bridge.yaml:6\n');
     expect(stdout).toContain('pipeline_model_parallel_size: 4 (line 9)');
     expect(stdout).toContain('mbforensics explain offload-layers');
     expect(stdout).toMatch(/\n\d+ errors?, \d+ warnings?, \d+ notes?; \d+ rules on \d+ settings\n$/);
@@ -187,7 +187,8 @@ describe('lint', () => {
     const rule = ['--rule', 'offload-layers'];
     expect(lint(0, 'partial.yaml', ...rule).unknown).toMatchObject([{ rule: 'offload-layers', needs: ['num_layers'] }]);
     const strict = ends(3, 'lint', 'partial.yaml', ...rule, '--strict').stdout;
-    expect(strict).toContain('1 rule undecided, an error: offload-layers needs num_layers');
+    expect(strict).toContain('\n1 rule (1 of severity error) needs facts that are not here; --full lists them\n');
+    expect(ends(0, 'lint', 'partial.yaml', ...rule, '--full').stdout).toMatch(/\noffload-layers +num_layers\n/);
     const last = '--strict: undecided (exit code 3): 1 rule of severity error could not be checked';
     expect(strict.trimEnd().split('\n').at(-1)).toBe(last);
     expect(ends(0, 'lint', 'partial.yaml', ...rule).stdout).not.toContain('--strict');

@@ -14,14 +14,14 @@ import { peakDocument } from '../../src/report/moment/peak-document.js';
 import { documentJson } from '../../src/report/render/json.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { logMarkdown } from '../../src/report/run/log-markdown.js';
-import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
+import { adviseDocument } from '../../src/report/start/advise-document.js';
 import { asker } from '../support/ask.js';
 import { HOSTILE } from '../support/compare-results.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles } from '../support/corpus.js';
 import { sampled } from '../support/level.js';
+import { diagnoseMarkdown } from '../support/screen.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
 import { samplePath } from '../support/stores.js';
-import { diagnoseMarkdown } from '../support/screen.js';
 
 const SAMPLE = samplePath('llama3-70b-fragmentation');
 const CAPACITY = samplePath('capacity');
@@ -81,15 +81,15 @@ describe('--markdown', () => {
     const text = markdown('advise', SAMPLE);
     expectSoundMarkdown(text);
     const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
-    const ids = rowsOf(text).flatMap((row) => /^\| \d+ \| <code>([^<]*)<\/code>/.exec(row)?.[1] ?? []);
+    const ids = rowsOf(text).flatMap((row) => /^\| <code>([^<]*)<\/code> \|/.exec(row)?.[1] ?? []);
     expect(ids).toEqual(open.map(({ id }) => id));
     for (const line of advice.plan!.paste.sbatch) expect(text.split('\n').map((each) => each.trim())).toContain(line);
     const page = markdown('advise', SAMPLE, '--fix', open[0]!.id, '--paste', 'megatron-lm');
     expectSoundMarkdown(page);
-    expect(page.startsWith(`## mbforensics advise: ${open[0]!.id}, recommended\n`)).toBe(true);
+    expect(page.startsWith(`## Fix <code>${open[0]!.id}</code>: recommended\n`)).toBe(true);
     const fouled = hostile(advice);
     for (const fix of [undefined, fouled.fixes[0]!.id])
-      expectSoundMarkdown(adviseMarkdown(fouled, { paste: PASTE, fix }));
+      expectSoundMarkdown(documentMarkdown(adviseDocument(fouled, { paste: PASTE, fix })));
   });
 
   it('of log has the facts and failures of the screen', () => {

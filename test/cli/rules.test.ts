@@ -61,7 +61,9 @@ describe('rules', () => {
   it('that lose a sample end with 1, and the reason', () => {
     put('lost.yaml', rulesFile('min_bytes: 4096', `{ frames: [forward /x/pkg/net.py], bytes: 1 }, { ${LARGE} }`));
     const lost = ends(1, 'explain', 'rules', 'test', 'lost.yaml').stdout;
-    expect(lost).toMatch(/^FAILED {2}mine\.cache sample 1: rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/);
+    expect(lost).toMatch(
+      /^failed rule +sample +reason\nmine\.cache +1 +rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/,
+    );
     const json = ends(1, 'explain', 'rules', 'test', 'lost.yaml', '--json=full').json<RulesTestResult>();
     expect(json).toMatchObject({ schema: 'mbforensics/rules-test@1', file: 'lost.yaml', rules: 1 });
     expect(json.samples.map(({ passed, by_rule }) => [passed, by_rule === 'mine.cache'])).toEqual([
@@ -102,9 +104,9 @@ describe('explain-stack', () => {
     for (const input of [FRAMES.join('\n'), VIZ, TRACEBACK])
       expect(explain(['-'], input).stacks).toEqual([expect.objectContaining(answer)]);
     const { stdout } = mbf('explain', 'stack', 'ours.txt');
-    expect(stdout).toMatch(/^ {4}0 {2}forward \S*pkg\/net\.py:7 +← generic\.\S+$/m);
-    expect(stdout).toMatch(/^ {4}1 {2}forward_step \S*schedules\.py:402 +← phase forward$/m);
-    expect(stdout).toMatch(/^ {2}source {2}\S/m);
+    expect(stdout).toMatch(/^0 {2}forward \S*pkg\/net\.py:7 +generic\.\S+$/m);
+    expect(stdout).toMatch(/^1 {2}forward_step \S*schedules\.py:402 +phase forward$/m);
+    expect(stdout).toMatch(/^ {4}source: \S/m);
   });
 
   it('knows a forward pass that runs again', () => {

@@ -19,7 +19,7 @@ import type { Measurement } from '../../src/model/measurement.js';
 import { compareDocument } from '../../src/report/compare/compare-document.js';
 import { wordedComparison } from '../../src/report/compare/worded-comparison.js';
 import { documentText } from '../../src/report/render/text.js';
-import { adviseText } from '../../src/report/start/advise-text.js';
+import { adviseDocument } from '../../src/report/start/advise-document.js';
 import { wordSymptom } from '../../src/report/start/symptom-words.js';
 import { summaryText } from '../../src/report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../src/report/verdict/word-verdict.js';
@@ -69,7 +69,8 @@ async function expectAllowedAdvice(store: Store, runId: number, name: string): P
   const judge = new ChangeJudge(situation.facts);
   for (const fix of advice.fixes)
     if (fix.status !== 'forbidden') expect(judge.judge(fix.change).broken.map(({ rule }) => rule)).toEqual([]);
-  for (const line of adviseText(advice, { paste: [] }).split('\n')) expect([...line].length).toBeLessThanOrEqual(100);
+  for (const line of documentText(adviseDocument(advice, { paste: [] })).split('\n'))
+    expect([...line].length).toBeLessThanOrEqual(100);
   // The framework refuses before the first iteration what an error rule describes.
   const { rows } = await describeIterations(store, runId, name);
   const errors = lint(situation.facts).findings.filter(({ severity }) => severity === 'error');

@@ -8,9 +8,9 @@ import { snapshotText } from '../../src/report/moment/snapshot-text.js';
 import { wordDiagnosis } from '../../src/report/verdict/word-verdict.js';
 import { type Bench, openBench } from '../robustness/harness.js';
 import { bytesSource, decode } from '../support/decode.js';
+import { diagnoseText } from '../support/screen.js';
 import { type Dict, entry, frame, hostEntry, hostSegment, snapshot, trace } from '../support/small-snapshot.js';
 import { spellJson } from '../support/spell-json.js';
-import { diagnoseText } from '../support/screen.js';
 
 const [A, B, C] = [0x7e00_0000_0000, 0x7e10_0000_0000, 0x7e20_0000_0000] as const;
 const T0 = 1_700_000_000_000_000;

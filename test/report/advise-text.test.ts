@@ -3,10 +3,14 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { AdviseResult } from '../../src/model/results/advise.js';
-import { adviseText } from '../../src/report/start/advise-text.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentText } from '../../src/report/render/text.js';
+import { type AdviseLook, adviseDocument } from '../../src/report/start/advise-document.js';
 import { generateConfig, situationOf } from '../findings/advice/generate-configs.js';
 import { advise } from '../findings/verdict/worded.js';
 import { LLAMA_70B, situationOf as published } from '../support/advice-situation.js';
+
+const adviseText = (result: AdviseResult, look: AdviseLook): string => documentText(adviseDocument(result, look));
 
 const FRAMEWORKS = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'] as const;
 
@@ -30,12 +34,14 @@ describe('advice as text', () => {
           .filter((line) => !pasted.has(line.trim()))
           .join('\n'),
       );
-      for (const { id, forbidden_by: rule } of result.fixes)
-        expect(text).toContain(rule === null ? id : `✗ ${id}: ${rule}`);
-      for (const { title } of result.non_fixes) expect(text).toContain(title.slice(0, 30));
+      const words = text.replaceAll(/\s+/g, ' ');
+      expect(documentJson(adviseDocument(result, { paste: FRAMEWORKS }))).toMatchObject({ cause: result.cause });
+      for (const { id, forbidden_text: why } of result.fixes)
+        expect(words).toContain(why === null ? id : `- ${id}: ${why.replaceAll(/\s+/g, ' ')}`);
+      for (const { title } of result.non_fixes) expect(words).toContain(`- ${title}: `);
       const [fix] = result.fixes;
       if (fix !== undefined)
-        expect(adviseText(result, { paste: FRAMEWORKS, fix: fix.id })).toContain(`FIX      ${fix.id}`);
+        expect(adviseText(result, { paste: FRAMEWORKS, fix: fix.id })).toContain(`Fix ${fix.id}: ${fix.status}`);
     }
   });
 
@@ -43,8 +49,8 @@ describe('advice as text', () => {
     const situation = published({ config: LLAMA_70B }, { verdict: { cause: 'capacity' }, requestGib: 3, liveGib: 76 });
     const result: AdviseResult = { ...advise(situation), symptoms: [] };
     const text = adviseText(result, { paste: ['sbatch', 'megatron_bridge'] });
-    expect(text).toMatch(/^ADVICE {3}capacity/);
-    expect(text).toContain('short by    1.00 GiB');
+    expect(text).toMatch(/^Advice: capacity/);
+    expect(text).toContain('short by  1.00 GiB');
     const first = result.plan!.paste.megatron_bridge[0]!;
     expect(text.indexOf(first)).toBeLessThan(text.indexOf('in the order to try them'));
     expect(text).not.toContain('Megatron-LM\n');

@@ -63,7 +63,7 @@ describe('the sites of `peak` at the same moment are, in their order,', () => {
 
   it.each([...samples, ...recordings])('the leaves of exports of %s', (path) => {
     for (const moment of ['oom', 'peak']) {
-      const shown = cli.run(['peak', path, '--at', moment, '--limit', '0', '--json'], options);
+      const shown = cli.run(['peak', path, '--at', moment, '--limit', '0', '--json=full'], options);
       const [snapshot, ...more] = shown.status === 0 ? shown.json<PeakResult>().snapshots : [];
       const [device] = snapshot?.devices ?? [];
       // One file shows one snapshot.
@@ -72,7 +72,7 @@ describe('the sites of `peak` at the same moment are, in their order,', () => {
       const written = (name: string): string => {
         const file = at(`${moment}-${name}`);
         const { devices } = cli
-          .expect(0, ['export', path, '--at', moment, '-o', file, '--force', '--json'])
+          .expect(0, ['export', path, '--at', moment, '-o', file, '--force', '--json=full'])
           .json<ExportResult>();
         expect(devices.map((one) => one.device)).toEqual([device.device]);
         return file;
@@ -104,15 +104,15 @@ describe('the sites of `peak` at the same moment are, in their order,', () => {
 
   it('of one device: the one that ran out, unless others are asked for', () => {
     for (const path of recordings) {
-      const shown = cli.run(['peak', path, '--limit', '0', '--json'], options);
+      const shown = cli.run(['peak', path, '--limit', '0', '--json=full'], options);
       const devices = shown.status === 0 ? shown.json<PeakResult>().snapshots[0]!.devices : [];
       if (devices.length < 2 || shown.json<PeakResult>().snapshots.length > 1) continue;
-      const alone = cli.expect(0, ['export', path, '-o', at('one.folded'), '--force', '--json'], options);
+      const alone = cli.expect(0, ['export', path, '-o', at('one.folded'), '--force', '--json=full'], options);
       expect(alone.json<ExportResult>().devices.map(({ device }) => device)).toEqual([devices[0]!.device]);
       expect(alone.stderr).toContain('--device all');
       const all = cli.expect(
         0,
-        ['export', path, '--device', 'all', '-o', at('all.folded'), '--force', '--json'],
+        ['export', path, '--device', 'all', '-o', at('all.folded'), '--force', '--json=full'],
         options,
       );
       expect(

@@ -1,8 +1,10 @@
-/** What `lint` prints: blocks for errors and warnings, a line for a note, and no line wider than a screen. */
+/** What `lint` prints: a section for each broken rule, one line for undecided ones, no line wider than a screen. */
 import { describe, expect, it } from 'vitest';
 import type { LintFact, LintFinding, LintResult, LintUnknown } from '../../src/model/results/lint.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentText } from '../../src/report/render/text.js';
+import { type LintLook, lintDocument } from '../../src/report/start/lint-document.js';
 import { lintSarif } from '../../src/report/start/lint-sarif.js';
-import { lintText } from '../../src/report/start/lint-text.js';
 import { goldenFile } from '../screens/golden-file.js';
 
 const fact = (key: string, value: string | null, rest: Partial<LintFact> = {}): LintFact => ({
@@ -57,7 +59,8 @@ const RESULT: LintResult = {
   unknown_settings: [],
   assumed: [PP],
 };
-const text = (changes: Partial<LintResult> = {}): string => lintText({ ...RESULT, ...changes });
+const text = (changes: Partial<LintResult> = {}, look: LintLook = {}): string =>
+  documentText(lintDocument({ ...RESULT, ...changes }, look));
 
 describe('lint as text', () => {
   it('shows rule, place, reason, framework message and the fix', async () => {
@@ -82,32 +85,47 @@ describe('lint as text', () => {
     );
   });
 
-  it('has a line for a note', () => {
-    const note: LintFinding = { ...FINDING, severity: 'note', message: 'word '.repeat(60), error: null };
-    const lines = text({ findings: [note, note] }).split('\n');
-    expect(lines.filter((line) => line.startsWith('note     offload-pp  conf/run_config.yaml:51  word'))).toHaveLength(
-      2,
-    );
+  it('has a section for each finding, and every message whole', () => {
+    const note: LintFinding = { ...FINDING, severity: 'note', message: 'word '.repeat(60).trim(), error: null };
+    const changes = { findings: [FINDING, note, note] };
+    const shown = text(changes);
+    expect(shown.split('\n').filter((line) => line === 'note offload-pp conf/run_config.yaml:51')).toHaveLength(2);
+    expect(shown.replaceAll(/\s+/g, ' ')).toContain(note.message);
+    expect(documentJson(lintDocument({ ...RESULT, ...changes }))).toMatchObject({
+      findings: [
+        { rule: 'offload-pp', severity: 'error', file: 'conf/run_config.yaml', line: 51, message: FINDING.message },
+        { severity: 'note' },
+        { severity: 'note' },
+      ],
+    });
   });
 
-  it('lists unknown facts, grouped by what they need', () => {
-    const unknown: LintUnknown[] = [
-      { ...UNKNOWN, rule: 'few', severity: 'note', needs: ['device', 'CUDA_DEVICE_MAX_CONNECTIONS'] },
-      UNKNOWN,
-      { ...UNKNOWN, rule: 'ub-other' },
-    ];
-    expect(text({ findings: [], assumed: [], unknown })).toContain(`
+  const UNDECIDED: LintUnknown[] = [
+    { ...UNKNOWN, rule: 'few', severity: 'note', needs: ['device', 'CUDA_DEVICE_MAX_CONNECTIONS'] },
+    UNKNOWN,
+    { ...UNKNOWN, rule: 'ub-other' },
+  ];
+
+  it('has one line for undecided rules', () => {
+    expect(text({ findings: [], assumed: [], unknown: UNDECIDED })).toContain(`
 no rule is broken
-
-3 rules undecided, 2 of them errors: ub-expand, ub-other need torch; few needs device,
-  CUDA_DEVICE_MAX_CONNECTIONS
-  to decide more: --version-of torch=VERSION, --gpu NAME, --env FILE
-
+3 rules (2 of severity error) need facts that are not here; --full lists them
 0 errors, 0 warnings, 0 notes; 118 rules on 124 settings
+`);
+    expect(text({ findings: [], unknown: UNDECIDED.slice(0, 1) })).toContain('\n1 rule needs facts that are not here;');
+  });
+
+  it('lists them with --full, grouped by what they need', () => {
+    expect(text({ findings: [], unknown: UNDECIDED }, { isFull: true })).toContain(`
+3 rules undecided, 2 of severity error
+rules                needs
+ub-expand, ub-other  torch
+few                  device, CUDA_DEVICE_MAX_CONNECTIONS
+to decide more: --version-of torch=VERSION, --gpu NAME, --env FILE
 `);
   });
 
-  it('stays within a screen and moves no cursor, whatever files hold', () => {
+  it('shows names whole, counts what is left out of long values, and moves no cursor, whatever files hold', () => {
     const wild = `\u001b[2J${'x'.repeat(300)} ${'y '.repeat(200)}`;
     const findings = (['error', 'warning', 'note'] as const).map((severity) => ({
       ...FINDING,
@@ -118,9 +136,22 @@ no rule is broken
     }));
     const unknown = Array.from({ length: 40 }, (_, i) => ({ ...UNKNOWN, rule: `rule-${i}`, needs: [`${wild}${i}`] }));
     const framework = { name: 'nemo', version: wild };
-    const shown = text({ findings, unknown, subject: Array(20).fill(wild), device: wild, framework });
-    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-    expect(shown).not.toContain('\u001b');
+    const changes = { findings, unknown, subject: Array(20).fill(wild), device: wild, framework };
+    for (const isFull of [false, true]) {
+      const shown = text(changes, { isFull });
+      // A word that is longer than a line stays whole.
+      for (const line of shown.split('\n'))
+        expect(
+          line.length <= 100 ||
+            !line
+              .trim()
+              .replace(/^set +/, '')
+              .includes(' '),
+          line,
+        ).toBe(true);
+      expect(shown.replaceAll(/\s+/g, ' ')).toMatch(/… \(\d+ more characters\)/);
+      expect(shown).not.toContain('\u001b');
+    }
   });
 });
 

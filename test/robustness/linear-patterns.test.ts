@@ -19,9 +19,10 @@ interface Pattern {
 /** Files whose patterns meet short texts only, whatever the files of a run hold. */
 const SHORT_TEXTS: Readonly<Record<string, string>> = {
   'src/model/units.ts': 'a number',
+  'src/report/document/values.ts': 'a number',
   'src/report/text-pieces.ts': 'a number',
   'src/report/moment/timeline-text.ts': 'a size of our own words',
-  'src/report/start/lint-text.ts': 'a source of our own rules',
+  'src/report/start/lint-document.ts': 'a source of our own rules',
   'src/store/generate-query-types.ts': 'a type of our own queries',
   'src/store/query-file.ts': 'our own queries',
   'src/store/read-only-sql.ts': 'the statement of the user',

@@ -263,6 +263,14 @@ export const note = (text: Text, look: Look<Paragraph> = {}): Paragraph => parag
 export const items = (texts: readonly Text[], look: Look<Items> = {}): Items | null =>
   texts.length === 0 ? null : { type: 'items', ...look, items: texts };
 
+/** Texts below a title; nothing without texts. */
+export const itemSection = (
+  title: Text,
+  key: string,
+  texts: readonly Text[],
+  look: Look<Section> = {},
+): Section | null => section(title, look, items(texts, { key }));
+
 /** Lines for the reader to paste; nothing without lines. */
 export const paste = (lines: readonly string[], look: Look<Lines> = {}): Lines | null =>
   lines.length === 0 ? null : { type: 'lines', language: '', isPasted: true, ...look, lines };
@@ -316,14 +324,25 @@ interface TableLook<Row> extends Keyed, Kept {
   readonly notes?: readonly (Text | null | false)[];
 }
 
+/** A column that is a field as it is: its name. */
+type AnyColumn<Row> = Column<Row> | (keyof Row & string) | false;
+
+function fieldColumn<Row>(key: keyof Row & string, rows: readonly Row[]): Column<Row> {
+  const values = rows.map((row) => row[key]).filter((value) => value !== null);
+  const isNumeric = values.length > 0 && values.every((value) => typeof value === 'number');
+  return column(key, (row) => row[key] as Cell, isNumeric ? { align: 'right' } : {});
+}
+
 /** Nothing without rows. A column that is false is left out. */
 export function table<Row>(
   rows: readonly Row[],
-  columns: readonly (Column<Row> | false)[],
+  columns: readonly AnyColumn<Row>[],
   { caption, under, kind, fields, notes = [], ...look }: TableLook<Row> = {},
 ): Table | null {
   if (rows.length === 0) return null;
-  const shown = columns.filter((one) => one !== false);
+  const shown = columns
+    .filter((one) => one !== false)
+    .map((one) => (typeof one === 'string' ? fieldColumn(one, rows) : one));
   return {
     type: 'table',
     ...look,

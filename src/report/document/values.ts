@@ -80,3 +80,7 @@ function clock(timeUs: number): string {
   if (Math.abs(timeUs) > 8.64e18) return UNKNOWN;
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
+
+/** The beginning of a long text of a file; what is left out is counted. */
+export const shortened = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)}… (${formatCount(text.length - most)} more characters)`;

@@ -25,7 +25,7 @@ import { accountBar, accountsOf, accountTable } from '../start/account.js';
 import { diagnoseDocument } from '../start/diagnose-document.js';
 import { pastedLines, reasons, verdictTitle, withTarget } from '../start/diagnosis-parts.js';
 import { otherFixes } from '../start/evidence-document.js';
-import { FRAMEWORKS } from '../start/show-text.js';
+import { FRAMEWORKS } from '../start/show-document.js';
 import { plain, rankName } from '../text-pieces.js';
 import { causeName } from '../words/fill.js';
 import { element } from './html.js';

@@ -9,7 +9,7 @@ import { type Cell, type Column, column, table } from '../document/document.js';
 import { unitOf } from '../document/values.js';
 import { tableHtml } from '../render/html.js';
 import { withTarget } from '../start/diagnosis-parts.js';
-import { paramText, WHY_NO_LINES } from '../start/show-text.js';
+import { paramText, WHY_NO_LINES } from '../start/show-document.js';
 import { counted, rankName } from '../text-pieces.js';
 import { type Child, element, preformatted, type SafeHtml, text, textElement } from './html.js';
 import { leftOut, type PageSection, section } from './page-pieces.js';

@@ -99,13 +99,17 @@ function underLines({ under }: TableRow, width: number, start = UNDER.length): s
   return texts.flatMap((text) => wrap(`${indent}${text}`, width, `${indent}  `));
 }
 
+/** Only long words are broken. */
+const kept = (figure: string): string => (figure.length > LONGEST_KEPT ? figure : figure.replaceAll(' ', '\u00a0'));
+const LONGEST_KEPT = 60;
+
 /** The names of a row, then its figures: `  live 3.40 GiB · blocks 12`. */
 function recordLines({ columns, rows }: Table, cells: readonly (readonly string[])[], width: number): string[][] {
   return cells.map((row, i) => {
     const isName = columns.map(({ align, isCode }, c) => align === 'left' && (isCode || c === 0));
     const head = row.filter((cell, c) => isName[c] === true && cell !== '').join('  ');
     const figures = row.flatMap((cell, c) =>
-      isName[c] === true || cell === '' ? [] : [`${columns[c]!.title} ${cell}`.trim().replaceAll(' ', '\u00a0')],
+      isName[c] === true || cell === '' ? [] : [kept(`${columns[c]!.title} ${cell}`.trim())],
     );
     const lines = figures.length === 0 ? [] : wrap(`${GAP}${figures.join(' · ')}`, width, GAP);
     return [

@@ -1,7 +1,6 @@
 /** The first line of `whatif`: which settings avoid the OOM here, and which devices serve every request. */
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
 import { formatBytes } from '../../model/units.js';
-import { printable } from '../table.js';
 import { counted } from '../text-pieces.js';
 
 /** The rows of one question: one, or the two bounds of a recording that begins with live memory. */
@@ -70,7 +69,7 @@ export function answerText(result: WhatIfResult): string {
   }
   const settings = here.length === 0 ? '' : settingAnswer(result, here);
   if (devices.length === 0) return settings === '' ? '' : `${settings}.`;
-  if (setting !== 'recorded') return `This OOM is avoided with ${printable(setting)}: ${list}.`;
+  if (setting !== 'recorded') return `This OOM is avoided with ${setting}: ${list}.`;
   const need = needOf(result);
   if (need === '') return `${settings === '' ? '' : `${settings}. `}With more memory: ${list}.`;
   if (settings === '') return `This trace needs ${need}: ${list}.`;
@@ -106,7 +105,7 @@ function settingAnswer(result: WhatIfResult, here: readonly AskedRow[]): string 
     return 'No answer about settings is certain: with the recorded settings the model fails elsewhere than torch did';
   const step = result.whole_step;
   const of = (answer: Answer): string[] =>
-    here.filter((row) => answerOf(row, step) === answer).map(({ first }) => printable(first.setting));
+    here.filter((row) => answerOf(row, step) === answer).map(({ first }) => first.setting);
   const [served, short, unsure] = [of('yes'), of('step_short'), of('unsure')];
   if (served.length > 0) return `${named(served)} ${verb(served, 'avoid')} this OOM on this device`;
   if (short.length > 0) {
@@ -117,7 +116,7 @@ function settingAnswer(result: WhatIfResult, here: readonly AskedRow[]): string 
   const capacity = result.recorded.capacity_bytes;
   if (capacity !== null && capacity < result.optimum_bytes)
     return `No allocator setting avoids this OOM: ${formatBytes(result.optimum_bytes)} are live + requested, ${formatBytes(capacity)} are available`;
-  if (here.length === 1) return `${printable(here[0]!.first.setting)} does not avoid this OOM on this device`;
+  if (here.length === 1) return `${here[0]!.first.setting} does not avoid this OOM on this device`;
   return `None of the ${counted(here.length, 'allocator setting')} tried avoids this OOM on this device`;
 }
 

@@ -13,10 +13,10 @@ import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { formatBytes, GIB, MIB } from '../../../src/model/units.js';
 import { type RankTruth, truthOf } from '../../support/run-truth.js';
+import { diagnoseText } from '../../support/screen.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../../support/small-snapshot.js';
 import { samplePath } from '../../support/stores.js';
 import { type Files, runsOfFiles } from '../verdict/runs-of-files.js';
-import { diagnoseText } from '../../support/screen.js';
 
 const SAMPLE = samplePath('llama3-70b-fragmentation');
 const sample = truthOf(SAMPLE);

@@ -13,7 +13,9 @@ import { moduleLists } from '../../../src/knowledge/module-lists.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_REMEDIES } from '../../../src/model/errors.js';
 import type { ExplainedName } from '../../../src/model/results/knowledge.js';
-import { explainedText, knobsText } from '../../../src/report/knowledge/explain-text.js';
+import { explainedDocument, knobsDocument } from '../../../src/report/knowledge/explain-document.js';
+import { documentJson } from '../../../src/report/render/json.js';
+import { documentText } from '../../../src/report/render/text.js';
 
 const actual = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
 
@@ -139,7 +141,9 @@ describe('explain', () => {
       ...Object.keys(ERROR_REMEDIES),
     ];
     for (const id of ids) {
-      const text = explainedText(explain(id));
+      const document = explainedDocument(explain(id));
+      expect(documentJson(document)['found'], id).not.toEqual([]);
+      const text = documentText(document);
       // A word that is longer than a line stays whole.
       for (const line of text.split('\n'))
         expect(line.length <= 100 || !line.trim().slice(14).includes(' '), `${id}: ${line}`).toBe(true);
@@ -160,11 +164,12 @@ describe('knobs', () => {
     expect(ids('grade:measured')).toContain('optimizer_cpu_offload');
     expect(ids('--mbs')).toEqual(['micro_batch_size']);
     expect(ids('nosuchknob')).toEqual([]);
-    expect(knobsText(listKnobs('nosuchknob'))).toMatch(/^0 knobs of \d+ match nosuchknob\n$/);
+    expect(documentText(knobsDocument(listKnobs('nosuchknob')))).toMatch(/^0 knobs of \d+ match nosuchknob\n$/);
   });
 
   it('fit in lines of 100 columns', () => {
-    for (const line of knobsText(listKnobs(null)).split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+    for (const line of documentText(knobsDocument(listKnobs(null))).split('\n'))
+      expect(line.length, line).toBeLessThanOrEqual(100);
   });
 });
 

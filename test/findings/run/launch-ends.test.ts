@@ -6,9 +6,9 @@ import { describeLog } from '../../../src/findings/run/describe-log.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
 import { ENDS, FINISHED, iteration, range, readComposed, STARTS } from '../../support/launches/pieces.js';
+import { diagnoseText } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, RUN } from '../../support/text-run.js';
-import { diagnoseText } from '../../support/screen.js';
 
 const steps = (from: number, to: number): string[] => range(from, to).map((i) => iteration(i));
 const launch = (...end: readonly string[]): string[] => [...STARTS.megatron, ...steps(1, 8), ...end];

@@ -11,8 +11,9 @@ import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../../src/derive/trace/state-at.js';
 import { describeShow } from '../../../src/findings/verdict/show.js';
 import { sourceLines } from '../../../src/ingest/read/source-lines.js';
-import type { DiagnoseResult } from '../../../src/model/results/common.js';
-import { showText } from '../../../src/report/start/show-text.js';
+import type { DiagnoseResult, ShowResult } from '../../../src/model/results/common.js';
+import { documentText } from '../../../src/report/render/text.js';
+import { showDocument } from '../../../src/report/start/show-document.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
@@ -28,6 +29,8 @@ async function storeAt(path: string, isRead: boolean): Promise<Store> {
   if (isRead) return openStore(storeOf(path), { mode: 'read' });
   return (await ingested(join(realpathSync(scratchDirectory()), 'store.duckdb'), [path])).store;
 }
+
+const showText = (result: ShowResult): string => documentText(showDocument(result));
 
 type Work<T> = (store: Store, runId: number, run: string) => Promise<T>;
 async function withRun<T>(path: string, work: Work<T>, isRead = true): Promise<T> {
@@ -47,7 +50,7 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
       describeShow(store, runId, result, { handle, verdict: i + 1, limit: 3, readLines: sourceLines, rules: [] });
     const list = showText(await show(undefined));
     for (const { id, text, lines, query } of verdict.evidence) {
-      expect(list).toContain(`  ${id} `);
+      expect(list).toContain(`\n${id} `);
       const shown = await show(id);
       const screen = showText(shown);
       expect(screen).not.toMatch(/undefined|NaN|\[object/);

@@ -4,7 +4,9 @@ import { incidentsInText } from '../../../parsers/log/index.js';
 import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
-import { classifyText } from '../../../src/report/knowledge/classify-text.js';
+import { classifyDocument } from '../../../src/report/knowledge/classify-document.js';
+import { documentJson } from '../../../src/report/render/json.js';
+import { documentText } from '../../../src/report/render/text.js';
 import { judging } from './judging.js';
 import { classify } from './worded.js';
 
@@ -14,7 +16,9 @@ async function classified(text: string): Promise<ClassifyResult> {
   const result = await classify(incidentsInText(text), 'pasted.txt', (row) =>
     insertLines(scratch(), [row], 'pasted.txt'),
   );
-  const printed = classifyText(result);
+  const document = classifyDocument(result);
+  expect(documentJson(document)).toHaveProperty('verdict');
+  const printed = documentText(document);
   expect(printed).not.toMatch(/undefined|NaN|\[object/);
   expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   return result;

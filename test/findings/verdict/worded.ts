@@ -4,7 +4,7 @@ import { diagnose as findVerdicts } from '../../../src/findings/flows/diagnose.j
 import { classify as findFailures } from '../../../src/findings/verdict/classify.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
-import { wordClassification } from '../../../src/report/knowledge/classify-text.js';
+import { wordClassification } from '../../../src/report/knowledge/classify-document.js';
 import { actionTexts } from '../../../src/report/verdict/action-words.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import { worded } from '../../../src/report/words/worded.js';

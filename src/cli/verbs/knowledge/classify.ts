@@ -4,7 +4,7 @@ import { hidingSecrets } from '../../../ingest/derive/hide-secrets.js';
 import { insertLines } from '../../../ingest/write/insert-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
-import { classifyText, wordClassification } from '../../../report/knowledge/classify-text.js';
+import { classifyDocument, wordClassification } from '../../../report/knowledge/classify-document.js';
 import { openScratch } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -30,7 +30,7 @@ export const verb = defineVerb({
     const options = { capacityBytes: capacity?.bytes };
     return wordClassification(await classify(await readIncidents(input), input.name, scratch, options));
   },
-  render: classifyText,
+  document: classifyDocument,
   exitCode({ verdict: { cause } }, { exitCode }) {
     if (!exitCode || cause === 'not_oom') return EXIT.done;
     return cause === 'undecided' ? EXIT.undecided : EXIT.finding;

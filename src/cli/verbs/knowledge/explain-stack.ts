@@ -2,7 +2,7 @@ import { readStacks } from '../../../derive/stacks/read-stacks.js';
 import { explainStack, parseStacks } from '../../../findings/attribution/views/explain-stack.js';
 import { MbfError } from '../../../model/errors.js';
 import type { ExplainStackResult } from '../../../model/results/rules.js';
-import { explainStackText } from '../../../report/knowledge/rules-text.js';
+import { explainStackDocument } from '../../../report/knowledge/rules-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, oneOf, operand, option, size } from '../../options.js';
@@ -37,7 +37,7 @@ export const verb = defineVerb({
       stacks: stacks.map(({ from, frames }) => worded(explainStack(rules, from, frames, { pool, lifetime, bytes }))),
     };
   },
-  render: explainStackText,
+  document: explainStackDocument,
 });
 
 async function stacksOf(file: string) {

@@ -1,4 +1,4 @@
-import { explainedText } from '../../../report/knowledge/explain-text.js';
+import { explainedDocument } from '../../../report/knowledge/explain-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 
@@ -19,5 +19,5 @@ export const verb = defineVerb({
     const { explain } = await import('../../../findings/flows/explain/explain.js');
     return explain(id);
   },
-  render: explainedText,
+  document: explainedDocument,
 });

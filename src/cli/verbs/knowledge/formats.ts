@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { loadLogFormats, loadScalarNames, PARSERS } from '../../../../parsers/index.js';
 import type { FormatsExplainResult, FormatsResult } from '../../../model/results/format.js';
-import { explainText, formatsText } from '../../../report/knowledge/formats-text.js';
+import { formatsDocument, formatsOfFileDocument } from '../../../report/knowledge/formats-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { readFormats } from '../../formats-file.js';
 import { count, operand, option } from '../../options.js';
@@ -38,5 +38,5 @@ parsers/log/FORMAT.md describes all keys and rows.`,
       formats: listFormats(checked),
     };
   },
-  render: (result) => ('scalars' in result ? formatsText(result) : explainText(result)),
+  document: (result) => ('scalars' in result ? formatsDocument(result) : formatsOfFileDocument(result)),
 });

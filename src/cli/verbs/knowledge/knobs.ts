@@ -1,4 +1,4 @@
-import { knobsText } from '../../../report/knowledge/explain-text.js';
+import { knobsDocument } from '../../../report/knowledge/explain-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 
@@ -13,5 +13,5 @@ kind:env, grade:measured.`,
     const { listKnobs } = await import('../../../findings/flows/explain/list-knobs.js');
     return listKnobs(filter ?? null);
   },
-  render: knobsText,
+  document: knobsDocument,
 });

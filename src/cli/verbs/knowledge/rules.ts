@@ -1,6 +1,6 @@
 import { EXAMPLE_RULES } from '../../../attribution/match/example-rules.js';
 import { describeRules, testRules } from '../../../findings/attribution/views/describe-rules.js';
-import { rulesTestText, rulesText } from '../../../report/knowledge/rules-text.js';
+import { rulesDocument, rulesTestDocument } from '../../../report/knowledge/rules-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -17,7 +17,7 @@ const test = defineVerb({
     const { parseRules } = await import('../../../attribution/match/user-rules.js');
     return worded(testRules(file, parseRules(await readTextFile(file), file)));
   },
-  render: rulesTestText,
+  document: rulesTestDocument,
   exitCode: ({ samples }) => (samples.every(({ passed }) => passed) ? EXIT.done : EXIT.finding),
 });
 
@@ -30,6 +30,6 @@ ${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}
 A rule may also hold through, without and phase.`,
   examples: ['explain rules', 'explain rules test my-rules.yaml', 'attribute --rules my-rules.yaml'],
   ask: () => describeRules(),
-  render: rulesText,
+  document: rulesDocument,
   verbs: [test],
 });

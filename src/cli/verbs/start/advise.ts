@@ -5,7 +5,7 @@ import { readSymptomEvidence } from '../../../findings/flows/read-symptom-eviden
 import { findSymptoms } from '../../../findings/symptoms/index.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult } from '../../../model/results/advise.js';
-import { adviseText } from '../../../report/start/advise-text.js';
+import { adviseDocument } from '../../../report/start/advise-document.js';
 import { wordSymptom } from '../../../report/start/symptom-words.js';
 import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
@@ -57,11 +57,7 @@ export const verb = defineVerb({
     return { advice, fix, paste: pasteForms(situation, paste) };
   },
   full: ({ advice }) => advice,
-  render: ({ advice, fix, paste }) => adviseText(advice, { fix, paste }),
-  reports: {
-    markdown: async ({ advice, fix, paste }) =>
-      (await import('../../../report/start/advise-markdown.js')).adviseMarkdown(advice, { fix, paste }),
-  },
+  document: ({ advice, fix, paste }) => adviseDocument(advice, { fix, paste }),
 });
 
 function demandFix({ fixes, run }: AdviseResult, id: string | undefined): void {

@@ -9,7 +9,7 @@ import { MbfError } from '../../../model/errors.js';
 import { getOrAdd } from '../../../model/group-by.js';
 import type { DoctorCheck, DoctorResult } from '../../../model/results/doctor.js';
 import { formatBytes, MIB } from '../../../model/units.js';
-import { doctorText } from '../../../report/start/doctor-text.js';
+import { doctorDocument } from '../../../report/start/doctor-document.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { SCHEMA_VERSION } from '../../../store/schema.js';
 import type { Context } from '../../context.js';
@@ -44,7 +44,7 @@ export const verb = defineVerb({
       ...(await readable(paths.length === 0 ? ['.'] : paths, session.db)),
     };
   },
-  render: doctorText,
+  document: doctorDocument,
   exitCode: ({ checks }) => (checks.some(({ status }) => status === 'failed') ? EXIT.store : EXIT.done),
 });
 

@@ -27,7 +27,7 @@ import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../mo
 import { VERSION_NAMES, type VersionName } from '../../../model/results/log.js';
 import type { SettingsRead } from '../../../model/settings-read.js';
 import { toJson } from '../../../report/json.js';
-import { lintText } from '../../../report/start/lint-text.js';
+import { lintDocument } from '../../../report/start/lint-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { choice, flag, operand, option, repeated } from '../../options.js';
@@ -57,6 +57,7 @@ export const verb = defineVerb({
     set: repeated('--set <key=value>', 'as if it were set: a setting in any spelling, or a variable; may be repeated'),
     rule: repeated('--rule <id>', 'try this rule only; may be repeated', ruleOption),
     severity: choice('--severity <severity>', 'rules of this severity or worse', LINT_SEVERITIES, 'note'),
+    full: flag('--full', 'all undecided rules with what they need, and all settings that no rule checks'),
     strict: flag('--strict', 'exit 3 if an error could not be ruled out'),
     sarif: option('--sarif <file>', 'also write it as SARIF; - is standard output'),
   },
@@ -82,7 +83,7 @@ export const verb = defineVerb({
     return judged.result === undefined ? undefined : { result: judged.result, rules: question.rules };
   },
   full: ({ result }) => result,
-  render: ({ result }, { strict }) => lintText(result, strict),
+  document: ({ result }, { strict, full }) => lintDocument(result, { isStrict: strict, isFull: full }),
   reports: {
     async sarif({ result, rules }) {
       const { lintSarif } = await import('../../../report/start/lint-sarif.js');

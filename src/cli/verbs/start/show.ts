@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { sourceLines } from '../../../ingest/read/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
-import { showText } from '../../../report/start/show-text.js';
+import { showDocument } from '../../../report/start/show-document.js';
 import { combinationRules, wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
@@ -34,8 +34,8 @@ export const verb = defineVerb({
     const question = { handle, verdict, limit, readLines: sourceLines, rules: combinationRules() };
     return describeShow(target.store, target.runId, wordDiagnosis(diagnosis), question);
   },
-  render: (result, { first, second, db, capacity }) =>
-    showText(result, { operands: runOf(first, second), db, capacity: capacity?.text }),
+  document: (result, { first, second, db, capacity }) =>
+    showDocument(result, { operands: runOf(first, second), db, capacity: capacity?.text }),
 });
 
 function isHandle(word: string | undefined): word is string {

@@ -3,7 +3,7 @@ import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import { escapeControls } from '../../../model/escape-controls.js';
-import { ingestText } from '../../../report/store/lists-text.js';
+import { ingestDocument } from '../../../report/store/lists-document.js';
 import { sweepTemporaryFiles } from '../../../store/temporary-files.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -59,7 +59,7 @@ export const verb = defineVerb({
       progress?.end();
     }
   },
-  render: ingestText,
+  document: ingestDocument,
   exitCode({ sources }, { paths }) {
     if (sources.some(({ status }) => status === 'failed')) return EXIT.input;
     if (sources.some(({ status }) => status === 'ingested' || status === 'unchanged')) return EXIT.done;

@@ -1,6 +1,6 @@
 import { MbfError } from '../../../model/errors.js';
 import type { RedactResult } from '../../../model/results/redact.js';
-import { redactText } from '../../../report/store/redact-text.js';
+import { redactDocument } from '../../../report/store/redact-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { flag, KEY, operand, option } from '../../options.js';
@@ -40,7 +40,7 @@ length of the original, and the diagnosis is compared with that of the original.
       differences: [],
     };
   },
-  render: (result) => redactText(result),
+  document: redactDocument,
   exitCode: ({ report, names_file: namesFile }) =>
     namesFile === null
       ? report.suspicious.length > 0

@@ -1,6 +1,6 @@
 import { pick } from '../../../model/pick.js';
 import type { RunsResult } from '../../../model/results/common.js';
-import { runsText } from '../../../report/store/lists-text.js';
+import { runsDocument } from '../../../report/store/lists-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 
@@ -20,5 +20,5 @@ export const verb = defineVerb({
     }));
     return { schema: 'mbforensics/runs@1', db: path ?? session.db, runs };
   },
-  render: runsText,
+  document: runsDocument,
 });

@@ -1,6 +1,6 @@
 import { pick } from '../../../model/pick.js';
 import type { SourcesResult } from '../../../model/results/common.js';
-import { sourcesText } from '../../../report/store/lists-text.js';
+import { sourcesDocument } from '../../../report/store/lists-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 import { storedFailure } from '../../path-store.js';
@@ -20,5 +20,5 @@ export const verb = defineVerb({
     }));
     return { schema: 'mbforensics/sources@1', db: path ?? session.db, sources };
   },
-  render: sourcesText,
+  document: sourcesDocument,
 });

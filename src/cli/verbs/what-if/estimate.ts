@@ -1,13 +1,12 @@
-import { readFileSync, statSync } from 'node:fs';
 import { readRunInputs } from '../../../derive/estimate/run-inputs.js';
 import { describeEstimate, questionOfJson, questionOfRun } from '../../../findings/estimate/describe-estimate.js';
 import { MbfError } from '../../../model/errors.js';
 import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
-import { MIB } from '../../../model/units.js';
-import { estimateText } from '../../../report/what-if/estimate-text.js';
+import { estimateDocument } from '../../../report/what-if/estimate-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { choice, option, repeated, sizeAboveZero } from '../../options.js';
+import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
   name: 'estimate',
@@ -39,28 +38,13 @@ export const verb = defineVerb({
     const asked = { model, set, device };
     if ([config, operand, inputs].filter((given) => given !== undefined).length > 1)
       throw new MbfError('MBF1001', '--config, --run and --inputs exclude each other');
-    if (inputs !== undefined) return worded(describeEstimate(questionOfJson(readText(inputs), inputs, asked)));
+    if (inputs !== undefined)
+      return worded(describeEstimate(questionOfJson(await readTextFile(inputs), inputs, asked)));
     const { store, runId, run } = await session.target(config === undefined ? operand : `path:${config}`);
     return worded(describeEstimate(questionOfRun(run, await readRunInputs(store, runId), asked)));
   },
-  render: estimateText,
+  document: estimateDocument,
 });
-
-/** An object of inputs has a page; what has more was meant for `--run`. */
-const MOST_INPUT_BYTES = MIB;
-
-function readText(file: string): string {
-  try {
-    if (file !== '-' && statSync(file).size > MOST_INPUT_BYTES)
-      throw new MbfError('MBF2201', 'an object of inputs has a page, this file has more than 1 MiB', { file });
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    if (error instanceof MbfError) throw error;
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (isMissing) throw new MbfError('MBF1003', 'no such file', { file }, error);
-    throw new MbfError('MBF2007', 'it cannot be read', { file }, error);
-  }
-}
 
 function keyValue(text: string): readonly [string, string] {
   const at = text.indexOf('=');

@@ -1,5 +1,5 @@
 import { describeReplays } from '../../../findings/replay/describe-replay.js';
-import { replayText } from '../../../report/what-if/replay-text.js';
+import { replayDocument } from '../../../report/what-if/replay-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { ONLY_DEVICE, SNAPSHOT } from '../../options.js';
 
@@ -16,5 +16,5 @@ export const verb = defineVerb({
     const { store, filter } = await session.snapshots(snapshot);
     return describeReplays(store, filter, device);
   },
-  render: replayText,
+  document: replayDocument,
 });

@@ -1,6 +1,6 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeResidual } from '../../../findings/estimate/residual/describe-residual.js';
-import { residualText } from '../../../report/what-if/residual-text.js';
+import { residualDocument } from '../../../report/what-if/residual-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, SNAPSHOT } from '../../options.js';
@@ -23,5 +23,5 @@ export const verb = defineVerb({
     const { store, runId, run, handle } = await session.snapshots(snapshot);
     return worded(await describeResidual(store, runId, run, { moment, rules, handle }));
   },
-  render: residualText,
+  document: residualDocument,
 });

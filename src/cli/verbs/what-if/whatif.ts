@@ -2,7 +2,7 @@ import { TARGET_DEVICES, type TargetDevice, targetDeviceOf } from '../../../deri
 import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
 import { MbfError } from '../../../model/errors.js';
-import { whatIfText } from '../../../report/what-if/what-if-text.js';
+import { whatIfDocument } from '../../../report/what-if/what-if-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
@@ -40,7 +40,7 @@ export const verb = defineVerb({
     const edits = [...remove, ...scale];
     return worded(await describeWhatIf(store, chosen, { set, capacityBytes, targets, sweep, edits, freeEarly }));
   },
-  render: whatIfText,
+  document: whatIfDocument,
 });
 
 interface Devices {

@@ -1,0 +1,180 @@
+/** Theoretical memory: stages, components, the total, whether it fits, and what was assumed. */
+import type {
+  EstimateChange,
+  EstimateComponent,
+  EstimateDevice,
+  EstimateResult,
+  EstimateStage,
+} from '../../model/results/estimate.js';
+import {
+  as,
+  bytes,
+  changeBytes,
+  code,
+  column,
+  counts,
+  type Document,
+  document,
+  fact,
+  facts,
+  itemSection,
+  type MaybePart,
+  note,
+  section,
+  type Text,
+  t,
+  table,
+} from '../document/document.js';
+
+/** Most stages on a screen. */
+const MOST_STAGES = 8;
+
+export function estimateDocument(result: EstimateResult): Document {
+  const { schema, run, model, hottest_stage: hottest, change, printed, device } = result;
+  const [total, low, high] = [result.total_bytes, result.low_bytes, result.high_bytes].map(Math.round) as [
+    number,
+    number,
+    number,
+  ];
+  const hot = result.stages.find(({ stage }) => stage === hottest);
+  return {
+    ...document(
+      schema,
+      t`${run === null ? 'given inputs' : as('run', code(run))} · ${as('model', model)} · one GPU`,
+      stageTable(result),
+      componentTable(result),
+      facts([
+        fact('total', low === high ? bytes(total) : t`${bytes(total)}, ${bytes(low)} to ${bytes(high)}`),
+        hot !== undefined &&
+          fact(
+            'pytorch',
+            t`peak allocated ${bytes(Math.round(hot.allocated_bytes))}, ${bytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${bytes(Math.round(hot.resident_bytes))} stays between steps`,
+            { title: 'PyTorch' },
+          ),
+        device !== null && fact('device', deviceText(device, low < high)),
+        printed !== null && fact('prints', printed.log_lines.at(-1) ?? null),
+        printed !== null && printed.api_line !== null && fact('api', printed.api_line, { title: 'API' }),
+      ]),
+      change !== null && changeSection(change, hottest),
+      itemSection('Assumed', 'assumptions', result.assumptions),
+      itemSection('Not modelled', 'not_modelled', result.not_modelled),
+    ),
+    fields: {
+      ...{ total_bytes: total, low_bytes: low, high_bytes: high, hottest_stage: hottest },
+      ...(device === null
+        ? {}
+        : { fits: device.fits, device_bytes: device.total_bytes, headroom_bytes: Math.round(device.headroom_bytes) }),
+    },
+  };
+}
+
+const MOMENTS: Readonly<Record<EstimateStage['moment'], string>> = {
+  forward: 'loss',
+  backward: 'backward pass',
+  optimizer_step: 'optimizer step',
+};
+
+/** The first, the last, and between them the hottest: of more stages than fit. */
+function shownStages({ stages, hottest_stage: hottest }: EstimateResult): readonly EstimateStage[] {
+  if (stages.length <= MOST_STAGES) return stages;
+  const shown = new Set([hottest ?? 0, stages.length - 1]);
+  for (let stage = 0; shown.size < MOST_STAGES; stage += 1) shown.add(stage);
+  return stages.filter(({ stage }) => shown.has(stage));
+}
+
+const STATE = ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'];
+
+function stageTable(result: EstimateResult): MaybePart {
+  const shown = shownStages(result);
+  const sum = (stage: EstimateStage, isOf: (name: string) => boolean): number =>
+    Math.round(stage.components.reduce((bytes, one) => bytes + (isOf(one.name) ? one.bytes : 0), 0));
+  const isState = (name: string): boolean => STATE.includes(name);
+  const hidden = result.stages.length - shown.length;
+  return table(
+    shown,
+    [
+      'stage',
+      counts('layers', ({ layers, moe_layers: moe }) => (moe > 0 ? `${layers} (${moe} MoE)` : layers)),
+      counts('in_flight', (stage) => Number(stage.in_flight.toFixed(2))),
+      column('state_bytes', (stage) => sum(stage, isState)),
+      column('activation_bytes', (stage) => sum(stage, (name) => name === 'activation')),
+      column('other_bytes', (stage) => sum(stage, (name) => !isState(name) && name !== 'activation')),
+      column('total_bytes', (stage) => Math.round(stage.total_bytes)),
+      column('allocated_bytes', (stage) => Math.round(stage.allocated_bytes), { title: 'PyTorch' }),
+      column('moment', ({ moment }) => MOMENTS[moment], { title: 'highest in' }),
+    ],
+    { key: 'stages', notes: [hidden > 0 && t`${hidden} stages between are left out; --json=full lists all`] },
+  );
+}
+
+type Sized = Pick<EstimateComponent, 'bytes' | 'low_bytes' | 'high_bytes'>;
+
+function componentTable({ components, hottest_stage: stage }: EstimateResult): MaybePart {
+  const rows = components.flatMap((one): { component: string; part: string | null; size: Sized }[] => {
+    const parts = one.parts.map((part) => ({
+      component: one.name,
+      part: `${part.name}${part.outside_pytorch ? ' (outside PyTorch)' : ''}`,
+      size: part,
+    }));
+    if (parts.length === 1) return parts;
+    return [{ component: one.name, part: parts.length === 0 ? null : 'all', size: one }, ...parts];
+  });
+  const hasParts = rows.some(({ part }) => part !== null);
+  return table(
+    rows,
+    [
+      column('component', (row) => row.component, stage === null ? {} : { title: `component of stage ${stage}` }),
+      hasParts && column('part', ({ part }) => part ?? ''),
+      column('bytes', ({ size }) => Math.round(size.bytes), { title: 'size' }),
+      hasParts && column('low_bytes', ({ size }) => Math.round(size.low_bytes), { title: 'at least' }),
+      hasParts && column('high_bytes', ({ size }) => Math.round(size.high_bytes), { title: 'at most' }),
+    ],
+    { key: 'components' },
+  );
+}
+
+const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
+  yes: 'fits, even by the upper bound',
+  no: 'does not fit, not even by the lower bound',
+  unsure: 'may or may not fit: the bounds are on both sides',
+};
+
+function deviceText(
+  { fits, headroom_bytes: headroom, total_bytes: total, source }: EstimateDevice,
+  hasBounds: boolean,
+): Text {
+  const answer = hasBounds ? FITS[fits] : `${fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
+  const left = headroom < 0 ? t`${bytes(Math.round(-headroom))} short` : t`headroom ${bytes(Math.round(headroom))}`;
+  return t`${bytes(total)} (${source}): ${answer}; ${left}, before fragmentation`;
+}
+
+function changeSection(change: EstimateChange, hottest: number | null): MaybePart {
+  const { base_hottest_stage: before, moment, base_moment: baseMoment } = change;
+  const word = (value: unknown): string => (value === null ? 'not set' : JSON.stringify(value));
+  const inWords = (inputs: EstimateChange['set']): string =>
+    inputs.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
+  const changed = change.components.filter(({ delta_bytes: delta }) => Math.round(delta) !== 0);
+  const rows = [
+    ...changed,
+    { name: 'total', base_bytes: change.base_total_bytes, bytes: change.total_bytes, delta_bytes: change.delta_bytes },
+  ];
+  return section(
+    `Changed: ${inWords(change.set)}${change.followed.length === 0 ? '' : `; with it ${inWords(change.followed)}`}`,
+    { key: 'change' },
+    hottest !== before && note(t`the hottest stage was ${before ?? 'unknown'}, is now ${hottest ?? 'unknown'}`),
+    moment !== null &&
+      baseMoment !== null &&
+      moment !== baseMoment &&
+      note(`the peak was in the ${MOMENTS[baseMoment]}, is now in the ${MOMENTS[moment]}, which holds other things`),
+    table(
+      rows,
+      [
+        column('name', ({ name }) => name, { title: 'component' }),
+        column('base_bytes', (row) => Math.round(row.base_bytes), { title: 'before' }),
+        column('bytes', (row) => Math.round(row.bytes), { title: 'after' }),
+        column('delta_bytes', (row) => changeBytes(Math.round(row.delta_bytes)), { title: 'change' }),
+      ],
+      { key: 'components', kind: (_, i) => (i === changed.length ? 'sum' : undefined) },
+    ),
+  );
+}
