@@ -12,7 +12,7 @@ import type { LogResult } from '../../src/model/results/log.js';
 import { diffMarkdown } from '../../src/report/compare/diff-markdown.js';
 import { peakDocument } from '../../src/report/moment/peak-document.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
-import { logMarkdown } from '../../src/report/run/log-markdown.js';
+import { logDocument } from '../../src/report/run/log-document.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
 import { diagnoseMarkdown } from '../../src/report/start/diagnose-markdown.js';
 import { asker } from '../support/ask.js';
@@ -96,10 +96,10 @@ describe('--markdown', () => {
       const text = markdown('log', sample);
       const log = answer<LogResult>('log', sample);
       expectSoundMarkdown(text);
-      expect(logMarkdown(log)).toBe(text);
+      expect(documentMarkdown(logDocument(log))).toBe(text);
       const screen = screenOf('log', sample);
-      expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## mbforensics log');
-      expectSoundMarkdown(logMarkdown(hostile(log)));
+      expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## run ');
+      expectSoundMarkdown(documentMarkdown(logDocument(hostile(log))));
     }
   });
 

@@ -82,9 +82,11 @@ function rowsOf({ columns, rows }: Table): Fields[] {
   }));
 }
 
-/** A cell that is one figure, name or word is its value. */
+/** A cell that is one figure, name or word is its value; one with keyed pieces is an object of them. */
 function cellJson(cell: Cell): unknown {
   if (cell === null || typeof cell !== 'object') return cell;
+  const keyed: Fields = {};
+  if (addText(keyed, cell as Text)) return keyed;
   const pieces = piecesOf(cell as Text);
   return pieces.length === 1 ? pieceJson(pieces[0]!) : plainText(cell as Text);
 }

@@ -1,19 +1,19 @@
 /** Notes of an input: everything odd, one line a kind. */
 import type { NoteResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
-import { printable, wrap } from '../table.js';
+import { printable, wrap } from '../plain-text.js';
 
-export function noteLines(notes: readonly NoteResult[], indent = ''): string[] {
-  return notes.flatMap((note) => {
-    const places = [
-      note.device === null ? '' : `device ${note.device}`,
-      note.seq === null ? '' : `entry ${note.seq}`,
-      note.line === null ? '' : `line ${note.line}`,
-      note.offset === null ? '' : `byte ${note.offset}`,
-    ].filter((part) => part !== '');
-    const times = note.count > 1 ? ` (${formatCount(note.count)} times, first shown)` : '';
-    const where = places.length === 0 ? '' : ` [${places.join(', ')}]`;
-    const text = `${indent}${note.severity === 'warning' ? 'warning' : 'note'}  ${note.kind}: ${printable(note.text)}${where}${times}`;
-    return wrap(text, 100, `${indent}         `);
-  });
+export function noteText({ severity, kind, text, device, seq, line, offset, count }: NoteResult): string {
+  const places = [
+    device === null ? '' : `device ${device}`,
+    seq === null ? '' : `entry ${seq}`,
+    line === null ? '' : `line ${line}`,
+    offset === null ? '' : `byte ${offset}`,
+  ].filter((part) => part !== '');
+  const times = count > 1 ? ` (${formatCount(count)} times, first shown)` : '';
+  const where = places.length === 0 ? '' : ` [${places.join(', ')}]`;
+  return `${severity === 'warning' ? 'warning' : 'note'}  ${kind}: ${text}${where}${times}`;
 }
+
+export const noteLines = (notes: readonly NoteResult[], indent = ''): string[] =>
+  notes.flatMap((note) => wrap(`${indent}${printable(noteText(note))}`, 100, `${indent}         `));

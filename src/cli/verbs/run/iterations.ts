@@ -1,6 +1,6 @@
 import { describeIterations } from '../../../derive/run/iterations.js';
 import { MbfError } from '../../../model/errors.js';
-import { iterationsCsv, iterationsText } from '../../../report/run/iterations-text.js';
+import { iterationsCsv, iterationsDocument } from '../../../report/run/iterations-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, option, RUN } from '../../options.js';
 
@@ -30,5 +30,6 @@ export const verb = defineVerb({
     const { store, runId, run } = await session.target(operand);
     return describeIterations(store, runId, run, { newest });
   },
-  render: (result, { csv }) => (csv ? iterationsCsv(result) : iterationsText(result)),
+  document: iterationsDocument,
+  render: (result, { csv }) => (csv ? iterationsCsv(result) : undefined),
 });

@@ -1,5 +1,5 @@
 import { describeLog } from '../../../findings/run/describe-log.js';
-import { logText } from '../../../report/run/log-text.js';
+import { logDocument } from '../../../report/run/log-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, MARKDOWN, option, REDACT, RUN } from '../../options.js';
 
@@ -17,6 +17,5 @@ export const verb = defineVerb({
     // The screen shows sums of them only.
     return describeLog(store, runId, run, { mostMemoryRecords: json ? limit : 1, failedSources: failed });
   },
-  render: logText,
-  reports: { markdown: async (result) => (await import('../../../report/run/log-markdown.js')).logMarkdown(result) },
+  document: logDocument,
 });

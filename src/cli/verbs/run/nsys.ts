@@ -1,6 +1,6 @@
 import { describeComparison, describeNsys, readComparedRun } from '../../../findings/nsys/describe-nsys.js';
 import { MbfError } from '../../../model/errors.js';
-import { nsysText } from '../../../report/run/nsys-text.js';
+import { nsysDocument } from '../../../report/run/nsys-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
 
@@ -53,7 +53,7 @@ export const verb = defineVerb({
     demandReports(run, result.reports);
     return result;
   },
-  render: (result, { limit }) => nsysText(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
+  document: (result, { limit }) => nsysDocument(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
 });
 
 function demandReports(run: string, reports: readonly unknown[]): void {

@@ -1,5 +1,5 @@
 import { describeOutside } from '../../../derive/outside/describe-outside.js';
-import { outsideText } from '../../../report/run/outside-text.js';
+import { outsideDocument } from '../../../report/run/outside-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN, utcOffset } from '../../options.js';
 
@@ -21,5 +21,5 @@ export const verb = defineVerb({
     const { store, runId, run } = await session.target(operand);
     return describeOutside(store, runId, run, { rank, shiftUs });
   },
-  render: (result, { limit }) => outsideText(result, { limit }),
+  document: (result, { limit }) => outsideDocument(result, { limit }),
 });
