@@ -1,6 +1,6 @@
 // What tsc does not do: data files become JSON beside their compiled loader, modules become a bundle, the template of a
-// store is made, pages are written to dist/docs, and the file named by `bin` is executable. The argument is the folder
-// that tsc wrote to, if not dist.
+// store is made, pages and JSON Schema files are written, and the file named by `bin` is executable. The argument is
+// the folder that tsc wrote to, if not dist.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -18,6 +18,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { parse } from 'yaml';
 import { buildId } from './build-id.mjs';
+import { writeSchemas } from './write-schemas.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = join(root, 'src', 'knowledge');
@@ -55,6 +56,8 @@ const { PAGES } = await import(
 const docs = join(dist, 'docs');
 mkdirSync(docs, { recursive: true });
 for (const [name, page] of Object.entries(PAGES)) writeFileSync(join(docs, name), page());
+
+await writeSchemas(root, join(dist, 'schemas'), join(dist, 'schemas.hash'));
 
 // The 700 modules and packages of a question in 60 files: finding, reading and compiling them one by one takes longer
 // (0.4 s) than most answers. The database itself is native, so it stays a package.

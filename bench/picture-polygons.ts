@@ -4,8 +4,8 @@
  * viewer also reads the whole trace, and has a listener for each polygon.
  */
 import { gunzipSync } from 'node:zlib';
-import { decodeDevice } from '../src/model/picture/device-bytes.js';
 import type { PageData } from '../src/model/picture/page-data.js';
+import { decodeDevice } from '../src/report/page/decode-device.js';
 
 /** What the viewer draws unless another number is chosen; smaller blocks are one band. */
 export const MOST_POLYGONS = 15_000;

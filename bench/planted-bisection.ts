@@ -103,7 +103,7 @@ export async function bisectPlanted(directory: string, history: History, tools: 
   ];
   const { text } = await run('git', ['bisect', 'run', process.execPath, tools.script, ...judge, '--', './launch.sh']);
   const report = JSON.parse(
-    await must(process.execPath, [tools.script, 'bisect', 'report', '--json']),
+    await must(process.execPath, [tools.script, 'bisect', 'report', '--json=full']),
   ) as BisectReportResult;
   const log = await must('git', ['bisect', 'log']);
   const first = /^# first bad commit: \[([0-9a-f]+)\]/m.exec(log)?.[1] ?? null;

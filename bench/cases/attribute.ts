@@ -32,7 +32,7 @@ async function measure(context: BenchContext, entries: number, { file, bytes }: 
     const verb =
       (row: string, name: string): Contender =>
       async () => {
-        const { seconds, peakRssBytes } = await runCli(context, [name, '--json', '--db', db]);
+        const { seconds, peakRssBytes } = await runCli(context, [name, '--json=full', '--db', db]);
         return { [row]: { seconds, peakRssBytes } };
       };
     const samples = await alternate(

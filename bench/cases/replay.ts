@@ -29,7 +29,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
     const ask =
       (row: string, args: readonly string[], store: string): Contender =>
       async () => {
-        const { seconds, peakRssBytes, stdout } = await runCli(context, [...args, '--json', '--db', store]);
+        const { seconds, peakRssBytes, stdout } = await runCli(context, [...args, '--json=full', '--db', store]);
         if (args[1] === 'replay' && !stdout.includes('"status": "exact"') && !stdout.includes('"status":"exact"'))
           throw new Error(`the replay is not exact: ${stdout.slice(0, 600)}`);
         return { [row]: { seconds, peakRssBytes } };

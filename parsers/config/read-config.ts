@@ -1,7 +1,7 @@
 import { configFinding, flagFinding } from '../../src/knowledge/config-keys.js';
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
+import { type Literal, type LiteralEntry, readLiteralAt } from '../../src/knowledge/literal.js';
 import { MbfError } from '../../src/model/errors.js';
-import { type Literal, type LiteralEntry, readLiteralAt } from '../../src/model/literal.js';
 import {
   type ConfigFinding,
   type ConfigOrigin,

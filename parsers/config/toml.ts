@@ -1,4 +1,4 @@
-import { type Literal, type LiteralEntry, readLiteral } from '../../src/model/literal.js';
+import { type Literal, type LiteralEntry, readLiteral } from '../../src/knowledge/literal.js';
 import type { Trees } from '../../src/text/plain-yaml.js';
 
 /** A list whose end is on a later line. */

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
-import type { Literal, LiteralEntry } from '../../src/model/literal.js';
+import type { Literal, LiteralEntry } from '../../src/knowledge/literal.js';
 import type { TreeNote, Trees } from '../../src/text/plain-yaml.js';
 import { YamlWalk, yamlDocuments } from '../../src/text/yaml.js';
 

@@ -1,4 +1,4 @@
-import { kindOfXid } from '../../src/model/program-xids.js';
+import { kindOfXid } from '../../src/text/program-xids.js';
 import { fieldsOf } from './meanings.js';
 import type { SampleWriter } from './sample-writer.js';
 

@@ -1,10 +1,10 @@
-import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import { type GaugeFinding, type LogPlace, plainPlace, type ValueFinding } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
-import { plainIncident } from '../../src/model/plain-incident.js';
-import { kindOfXid } from '../../src/model/program-xids.js';
 import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
+import { gaugeFigure } from '../../src/text/gauge-figure.js';
 import { Oddities } from '../../src/text/oddities.js';
+import { plainIncident } from '../../src/text/plain-incident.js';
+import { kindOfXid } from '../../src/text/program-xids.js';
 import { copyOf, utf8 } from '../../src/text/text-lines.js';
 import { GOOD_WORDS, type Meaning } from './meanings.js';
 

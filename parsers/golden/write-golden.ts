@@ -1,6 +1,4 @@
-import type { StepValue } from '../../src/model/golden-values.js';
-import type { Measurement } from '../../src/model/measurement.js';
-import { bridgeValuesOf, megatronValuesOf } from '../../src/model/upstream-values-of.js';
+import type { BridgeValues, MegatronTrainingValues, StepValue } from '../../src/model/golden-values.js';
 
 /** Figures as written in the file, by key. */
 export interface Written extends ReadonlyMap<string, string | Written> {}
@@ -38,9 +36,9 @@ export function pythonFloat(value: number): string {
  * bytes, five decimals, steps from 1. A run without any of the metrics gives `{}`. What the file cannot represent is in
  * FORMAT.md.
  */
-export function writeMegatronGolden(measurement: Measurement): string {
+export function writeMegatronGolden(training: Pick<MegatronTrainingValues, 'metrics'>): string {
   const metrics = new Map<string, Written>();
-  for (const [name, series] of megatronValuesOf(measurement).metrics) {
+  for (const [name, series] of training.metrics) {
     const values = [...series.values].map(([step, value]): [string, string] => [
       String(step),
       value === 'nan' ? '"nan"' : pythonFloat(value),
@@ -63,8 +61,7 @@ export function writeMegatronGolden(measurement: Measurement): string {
  * of five digits. `wrapper`: `baseline`, `current` or a date (`08.22.26`) around the whole. Steps without a loss are
  * left out, for Bridge stops at them with a KeyError; a run without any figure gives `{}`, wrapped or not.
  */
-export function writeBridgeGolden(measurement: Measurement, wrapper?: string): string {
-  const values = bridgeValuesOf(measurement);
+export function writeBridgeGolden(values: Omit<BridgeValues, 'kind'>, wrapper?: string): string {
   const written = new Map<string, string | Written>();
   for (const [step, { lm_loss, step_ms, gpu_utilization }] of values.steps) {
     if (lm_loss === null) continue;

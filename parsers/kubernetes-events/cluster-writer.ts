@@ -1,12 +1,12 @@
 import { envFinding } from '../../src/knowledge/env-keys.js';
-import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import { type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
-import { plainIncident } from '../../src/model/plain-incident.js';
 import { BINARY_UNITS } from '../../src/model/units.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 import { parseClockTime } from '../../src/text/clock-text.js';
+import { gaugeFigure } from '../../src/text/gauge-figure.js';
 import { Oddities } from '../../src/text/oddities.js';
+import { plainIncident } from '../../src/text/plain-incident.js';
 import { ruleOf, WAITS } from './event-rules.js';
 
 export interface Place {

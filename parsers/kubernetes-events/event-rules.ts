@@ -1,7 +1,7 @@
 /** Events that report a failure: `src/knowledge/inputs/kubernetes-events.yaml`. */
 import { loadData } from '../../src/knowledge/load-data.js';
-import { kindOfXid } from '../../src/model/program-xids.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
+import { kindOfXid } from '../../src/text/program-xids.js';
 
 interface RuleData {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { loadData } from '../../src/knowledge/load-data.js';
 import type { ByteSource } from '../../src/model/parser.js';
-import type { ExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
+import type { FormatsExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
 import { unwrapSource } from '../../src/text/log-container.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
@@ -58,7 +58,7 @@ export async function explainLog(
   file: string,
   limit: number,
   vocabulary?: LogVocabulary,
-): Promise<ExplainResult> {
+): Promise<FormatsExplainResult> {
   const formats = new Map<string, { title: string; count: number; rows: number; first: number }>();
   const messages = new Map<string, { count: number; first: number }>();
   const shapes = new Map<string, { topic: string; count: number; line: number; text: string }>();

@@ -1,8 +1,8 @@
-import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import { type GaugeMetric, type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
-import { plainIncident } from '../../src/model/plain-incident.js';
+import { gaugeFigure } from '../../src/text/gauge-figure.js';
 import { Oddities } from '../../src/text/oddities.js';
+import { plainIncident } from '../../src/text/plain-incident.js';
 import type { AccountingRecord } from './accounting-record.js';
 import { countNodes, type Size } from './figures.js';
 import { failureOf, weightOf } from './states.js';

@@ -5,7 +5,7 @@
  * `TensorBoardCallback`). Other texts are samples of a model's output and are not kept.
  */
 import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../src/knowledge/config-keys.js';
-import { readLiteral } from '../../src/model/literal.js';
+import { readLiteral } from '../../src/knowledge/literal.js';
 import type { ConfigFinding, EnvFinding } from '../../src/model/log-rows.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
 

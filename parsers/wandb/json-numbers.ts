@@ -2,7 +2,7 @@
  * Numbers in values that W&B writes as JSON: plain, `NaN` and `Infinity` bare or in quotes, or in dictionaries below
  * their key.
  */
-import { type Literal, readLiteralAt } from '../../src/model/literal.js';
+import { type Literal, readLiteralAt } from '../../src/knowledge/literal.js';
 
 const NUMBER = /^-?\d[\d.]{0,400}(?:[eE][+-]?\d{1,5})?$/;
 const MOST_DEPTH = 16;

@@ -1,6 +1,7 @@
 /** `wandb-metadata.json` and `wandb-summary.json`: the files of a run in addition to its log. */
+
+import { type Literal, readLiteralAt } from '../../src/knowledge/literal.js';
 import { MbfError } from '../../src/model/errors.js';
-import { type Literal, readLiteralAt } from '../../src/model/literal.js';
 import { plainPlace, rankFields, type ValueFinding } from '../../src/model/log-rows.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { GIB } from '../../src/model/units.js';

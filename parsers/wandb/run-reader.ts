@@ -1,5 +1,5 @@
 /** Turns the records of one transaction log into rows. */
-import { readLiteralAt } from '../../src/model/literal.js';
+import { readLiteralAt } from '../../src/knowledge/literal.js';
 import { type KeptFinding, type KnownRank, type LogPlace, plainPlace, rankFields } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';

@@ -89,7 +89,8 @@ function fish(verbs: readonly Completed[]): string {
     ...inner.map((verb) => `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' -a ${verb}`),
     ...options.map(
       ({ long, help }) =>
-        `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' -l ${long.replace(/^--/, '')} -d ${fishQuoted(help)}`,
+        // In fish, names of options are without `=`: such an option is offered as a word.
+        `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' ${long.includes('=') ? `-a ${long}` : `-l ${long.slice(2)}`} -d ${fishQuoted(help)}`,
     ),
   ]);
   return `# fish completion of mbforensics; the first word is a verb or a path\n${lines.join('\n')}\n`;

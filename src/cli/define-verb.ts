@@ -4,6 +4,7 @@ import { hideSecretsIn } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import type { Document } from '../report/document/document.js';
 import { toJson } from '../report/json.js';
+import { documentJson } from '../report/render/json.js';
 import { documentText } from '../report/render/text.js';
 import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
@@ -41,13 +42,16 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> exte
   /** The result as text instead of a document, such as CSV; undefined: the document. */
   render?(result: Result, inputs: Given<Operands, Options>, context: Context): string | undefined;
   /** Further renderings, by the options that name their files; `-` replaces the answer. */
-  readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => string | Promise<string> };
+  readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => Report | Promise<Report> };
   /** The exit code, unless a file could not be read. */
   exitCode?(result: Result, inputs: Given<Operands, Options>): number;
   /** Whether the exit code is a judgement for `git bisect run`: see `main.ts`. */
   readonly judges?: boolean;
   readonly verbs?: readonly Verb[];
 }
+
+/** A document is written as Markdown. */
+type Report = string | Document;
 
 export interface Ending {
   readonly exitCode: number;
@@ -102,7 +106,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         const inputs: Record<string, unknown> = {
           db: raw['db'],
           formats: raw['formats'],
-          json: raw['json'] === true,
+          json: raw['json=full'] === true ? 'full' : (raw['json'] ?? raw['json=short']) === true ? 'short' : undefined,
           memoryLimit: raw['memoryLimit'],
           wait: raw['wait'],
         };
@@ -139,7 +143,10 @@ function describe(parent: Command, { name, summary = '', group }: Partial<Shown>
 
 function addCommon(command: Command, storeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
-  command.option('--json', 'print one JSON document');
+  // `=` is a part of the flags, so that commander never takes the next operand for the form.
+  command.option('--json', 'print one JSON document: what the screen shows');
+  command.option('--json=full', 'print one JSON document with every field');
+  command.addOption(new Option('--json=short').hideHelp());
   if (!storeless)
     command.option('--formats <file>', 'log formats of your own (YAML), for paths: `explain formats --help`');
   if (!storeless) command.option('--wait <seconds>', 'how long to wait while another process has the store open');
@@ -193,13 +200,14 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
         if (typeof values[key] === 'string') files.set(key, values[key]);
       const made = (): Document => document!(result, inputs, context);
       const text = (): string => render?.(result, inputs, context) ?? documentText(made());
-      const json = (): string => toJson(full?.(result) ?? result);
-      if (![...files.values()].includes('-')) context.out(ended(inputs.json ? json() : text()));
+      const json = (): string =>
+        toJson(document === undefined || inputs.json === 'full' ? (full?.(result) ?? result) : documentJson(made()));
+      if (![...files.values()].includes('-')) context.out(ended(inputs.json === undefined ? text() : json()));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
-        const report =
-          reports[key] ?? (async () => (await import('../report/render/markdown.js')).documentMarkdown(made()));
-        await writeReport(file, await report(result), context);
+        const report = (await reports[key]?.(result)) ?? made();
+        const { documentMarkdown } = await import('../report/render/markdown.js');
+        await writeReport(file, typeof report === 'string' ? report : documentMarkdown(report), context);
       }
     }
     for (const remark of session.remarks) context.err(remark);

@@ -12,6 +12,7 @@ import { MbfError } from '../model/errors.js';
 import type { DiffResult } from '../model/results/diff.js';
 import { wordedCheck } from '../report/compare/check-reason.js';
 import { summaryText } from '../report/verdict/cause-words.js';
+import { worded } from '../report/words/worded.js';
 import type { Session } from './session.js';
 import type { TwoTargets } from './two-targets.js';
 
@@ -62,8 +63,10 @@ export async function diffOperands(
     throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
   const diff = {
     schema: 'mbforensics/diff@1',
-    ...snapshots,
+    ...worded(snapshots),
     ...runs,
+    suspects: worded(runs.suspects),
+    nsys: worded(runs.nsys),
     checks: runs.checks.map(wordedCheck),
   } satisfies DiffResult as DiffResult;
   return { diff, targets };

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { hideSecrets } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
+import type { ErrorResult } from '../model/results/common.js';
 import { toJson } from '../report/json.js';
 import { bold, setScreen } from '../report/screen.js';
 import { type Context, processContext } from './context.js';
@@ -80,7 +81,12 @@ function listedNames(): VerbName[] {
   return (Object.keys(VERBS) as VerbName[]).filter((name) => (VERBS[name] as ListedVerb).group !== undefined);
 }
 
+const JSON_OPTIONS: readonly string[] = ['--json', '--json=full', '--json=short'];
+
 async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
+  const json = jsonOptions(args).find((arg) => !JSON_OPTIONS.includes(arg));
+  if (json !== undefined)
+    throw new MbfError('MBF1001', `invalid --json ${JSON.stringify(json.slice(7))}; expected one of full, short`);
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
   // Completion and the man page describe all verbs.
@@ -91,6 +97,11 @@ async function program({ verb, parent, args }: ReadCommand, host: Host): Promise
     await addVerb(container, verb, host, args[1]);
   }
   return command;
+}
+
+function jsonOptions(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? args.length : end).filter((arg) => /^--json(?:=|$)/.test(arg));
 }
 
 function report(error: unknown, context: Context, { debug, json }: { debug: boolean; json: boolean }): number {
@@ -113,7 +124,9 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
 
 function errorDocument(code: string, text: string, remedy: string, exitCode: number, place: MbfError['place'] = {}) {
   const { file = null, offset = null, line = null } = place;
-  return `${toJson({ schema: 'mbforensics/error@1', code, text, remedy, file, offset, line, exit_code: exitCode })}\n`;
+  const schema = 'mbforensics/error@1';
+  const result: ErrorResult = { schema, code, text, remedy, file, offset, line, exit_code: exitCode };
+  return `${toJson(result)}\n`;
 }
 
 /** Runs the command line of this process, to its exit code. */
@@ -142,6 +155,6 @@ export async function runProgram(): Promise<void> {
     const command = await program(read, host);
     await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {
-    process.exitCode = report(error, context, { debug, json: read.args.includes('--json') });
+    process.exitCode = report(error, context, { debug, json: jsonOptions(read.args).length > 0 });
   }
 }

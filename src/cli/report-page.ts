@@ -75,6 +75,7 @@ export async function pairReport(
       subject: 'comparison',
       title: `${a.report.title} → ${b.report.title}`,
       devices: [...a.report.devices, ...b.report.devices],
+      facts: [...a.report.facts, ...b.report.facts],
       other_devices: [],
       diff,
     },
@@ -95,7 +96,7 @@ export function subjectPage(
 ): string {
   return pageOf({
     ...{ subject, title, operand, program: program() },
-    ...{ diagnosis: null, evidence: [], devices: [], other_devices: [], ranks: [], iterations: null },
+    ...{ diagnosis: null, facts: [], evidence: [], devices: [], other_devices: [], ranks: [], iterations: null },
     ...{ diff: null, is_redacted: false },
     ...documents,
   });

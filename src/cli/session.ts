@@ -17,7 +17,8 @@ import type { TwoTargets } from './two-targets.js';
 export interface CommonOptions {
   readonly db: string | undefined;
   readonly formats: string | undefined;
-  readonly json: boolean;
+  /** What the screen shows, or all fields of the result. */
+  readonly json: 'short' | 'full' | undefined;
   readonly memoryLimit: string | undefined;
   readonly wait: string | undefined;
 }

@@ -1,6 +1,7 @@
 /** Canonical names of settings, and rows of configuration with them. The names are in config-keys.yaml. */
-import { literalText, readLiteral } from '../model/literal.js';
+
 import type { ConfigFinding, ConfigOrigin } from '../model/log-rows.js';
+import { literalText, readLiteral } from './literal.js';
 import { loadData } from './load-data.js';
 import { hideSettingValue } from './secrets.js';
 

@@ -6,7 +6,7 @@ import type { Component } from './vocabulary.js';
  * How sure it is that a line of b is that line of a: the same function, file and line; another line; another file (or a
  * file that moved); another name; or only one side has it.
  */
-export const SITE_MATCHES = ['exact', 'line_shifted', 'moved', 'renamed', 'only_a', 'only_b'] as const;
+export type SiteMatch = 'exact' | 'line_shifted' | 'moved' | 'renamed' | 'only_a' | 'only_b';
 
 /** See `mbforensics attribute`. */
 export interface DiffComponent {
@@ -40,5 +40,3 @@ export interface DiffSite
     readonly delta_bytes: number;
   }[];
 }
-
-export type SiteMatch = (typeof SITE_MATCHES)[number];

@@ -5,7 +5,6 @@
  * same failure always gives the same advice. The exit-code table is in `src/cli/exit-codes.ts` and is keyed by {@link
  * ErrorKind} alone.
  */
-
 import { escapeControls } from './escape-controls.js';
 
 /** Who has to act: the caller (`usage`), the bytes (`input`), the store file (`store`), or us (`internal`). */

@@ -65,8 +65,7 @@ export type Phase = (typeof PHASES)[number];
  * What the times of a file are. `printed`: wall clock of the host without its zone, so that it may be whole quarters of
  * an hour off UTC. `utc`: seconds since 1970, or texts with a zone.
  */
-export const CLOCKS = ['printed', 'utc'] as const;
-export type ClockName = (typeof CLOCKS)[number];
+export type ClockName = 'printed' | 'utc';
 
 /**
  * A place in a text and who wrote it. In a binary format the line is the ordinal of the record; where a format has

@@ -2,7 +2,6 @@
  * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store
  * (`measureRun`) or read from a golden file; field names are those of the JSON.
  */
-
 import type { ParallelSizes } from './results/log.js';
 import type { RowOf } from './results/row-of.js';
 import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';

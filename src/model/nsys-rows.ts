@@ -44,8 +44,7 @@ export type NsysKind = keyof typeof NSYS_LAYOUTS;
 /** Rows a batch: the widest of them fits the buffers in which batches travel between threads. */
 export const NSYS_BATCH_ROWS = 32_768;
 
-export const NSYS_FORMS = ['sqlite', 'parquetdir', 'jsonlines'] as const;
-export type NsysForm = (typeof NSYS_FORMS)[number];
+export type NsysForm = 'sqlite' | 'parquetdir' | 'jsonlines';
 
 /** The profiler's messages about missing events: every count is then a lower bound. */
 export const LOST_EVENTS =

@@ -1,5 +1,4 @@
 /** What the reader of a run's texts wants to know of it, whether it failed or not: progress, memory, pace. */
-
 import type { LaunchEnding } from './launch-end.js';
 import type { RowOf } from './results/row-of.js';
 

@@ -1,5 +1,4 @@
 /** Settings and variables as they were found, in files or in a store. */
-
 import type { MbfError } from './errors.js';
 import type { RowOf } from './results/row-of.js';
 

@@ -33,3 +33,43 @@ export function known(numbers: Readonly<Record<string, number | null | undefined
 export function named(names: Readonly<Record<string, string | null | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(names).filter((entry): entry is [string, string] => entry[1] != null));
 }
+
+/** A sentence that is not made yet: `topic.table.code` of `src/knowledge/words`, and its figures. */
+export interface Sentence {
+  readonly sentence: string;
+  readonly of: Readonly<Record<string, Part>>;
+}
+
+/** Null, undefined and false: the sentence lacks the figure. */
+export type Part = string | number | boolean | null | undefined | Sentence | readonly Part[];
+
+/** What a result has before `worded` of `src/report/words` makes its sentences. */
+export type Text = string | Sentence;
+
+/** Sentences of one table, by code: `sentencesOf('advice', 'limits')('no_snapshot')`. */
+export const sentencesOf =
+  (topic: string, table = 'sentences') =>
+  (code: string, figures: object = {}): Sentence => ({
+    sentence: `${topic}.${table}.${code}`,
+    of: figures as Sentence['of'],
+  });
+
+type Leaf = string | number | bigint | boolean | null | undefined | Figures | ((...values: never) => unknown);
+
+/** A result in which the texts of some fields are sentences that are not made yet. */
+export type Unworded<Value, Fields extends string> = Value extends Leaf | Sentence | ReadonlyMap<unknown, unknown>
+  ? Value
+  : { [Key in keyof Value]: Key extends Fields ? Texts<Value[Key]> : Unworded<Value[Key], Fields> };
+
+type Texts<Value> = Value extends string
+  ? Value | Sentence
+  : Value extends readonly unknown[] | object
+    ? { [Key in keyof Value]: Texts<Value[Key]> }
+    : Value;
+
+/** The same with its sentences. */
+export type Worded<Value> = Value extends Sentence
+  ? string
+  : Value extends Leaf | ReadonlyMap<unknown, unknown>
+    ? Value
+    : { [Key in keyof Value]: Worded<Value[Key]> };

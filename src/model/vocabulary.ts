@@ -164,27 +164,25 @@ export const STACKING_ORDER: readonly Component[] = [
  * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
  */
 export const TRACE_ACTIONS = ENUMS.trace_action;
-export type TraceAction = (typeof TRACE_ACTIONS)[number];
+export type TraceAction = (typeof ENUMS)['trace_action'][number];
 
 /**
  * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
  */
 export const BLOCK_STATES = ENUMS.block_state;
-export type BlockState = (typeof BLOCK_STATES)[number];
+export type BlockState = (typeof ENUMS)['block_state'][number];
 
 /**
  * Why a memory snapshot was dumped: by an OOM observer, by the handler of another failure, as one of a series, or once
  * by a call somewhere in the run.
  */
-export const DUMP_TRIGGERS = ['oom', 'failure', 'periodic', 'manual'] as const;
-export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
+export type DumpTrigger = 'oom' | 'failure' | 'periodic' | 'manual';
 
 /** The pool of a segment; `unknown` where the file lacks it. */
 export const SEGMENT_TYPES = ENUMS.segment_type;
 
 /** What became of one file. */
-export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
-export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+export type SourceStatus = 'ingested' | 'unchanged' | 'failed' | 'skipped';
 
 /**
  * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`:
@@ -192,7 +190,7 @@ export type SourceStatus = (typeof SOURCE_STATUSES)[number];
  * `_CATEGORY_TO_INDEX`.
  */
 export const PROFILER_CATEGORIES = ENUMS.profiler_category;
-export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
+export type ProfilerCategory = (typeof ENUMS)['profiler_category'][number];
 
 /**
  * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:

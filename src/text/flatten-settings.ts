@@ -1,8 +1,8 @@
 /** Nested settings as rows: values by path, for any source format. */
 import { configFinding } from '../knowledge/config-keys.js';
 import { envFinding } from '../knowledge/env-keys.js';
+import { type Literal, literalText, wordText } from '../knowledge/literal.js';
 import { isSecretName, secretText } from '../knowledge/secrets.js';
-import { type Literal, literalText, wordText } from '../model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding } from '../model/log-rows.js';
 
 /** Rows of one text; a configuration has a few hundred. */

@@ -6,7 +6,7 @@
  * documentation of runtime_env.
  */
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
-import { literalText, readLiteral } from '../model/literal.js';
+import { literalText, readLiteral } from '../knowledge/literal.js';
 import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
 import { readShellSettings } from './shell-settings.js';
 

@@ -4,7 +4,7 @@
  * texts over several lines, keys in quotes or set twice, tabs, damage), which the library then reads. The library takes
  * a third of the time in which one configuration is read and judged.
  */
-import type { Literal, LiteralEntry } from '../model/literal.js';
+import type { Literal, LiteralEntry } from '../knowledge/literal.js';
 import { MIB } from '../model/units.js';
 
 /** An irregularity that does not prevent reading. */

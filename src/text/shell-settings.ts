@@ -11,9 +11,9 @@
  */
 import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from '../knowledge/config-keys.js';
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
+import { readLiteral } from '../knowledge/literal.js';
 import { loadData } from '../knowledge/load-data.js';
 import { TRAINER_KEY, trainerOfCommand } from '../knowledge/trainers.js';
-import { readLiteral } from '../model/literal.js';
 import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
 import { flattenSettings } from './flatten-settings.js';
 import { evaluateArithmetic } from './shell-arithmetic.js';

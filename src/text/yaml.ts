@@ -15,8 +15,8 @@ import {
   parseAllDocuments,
   parseDocument,
 } from 'yaml';
+import type { Literal } from '../knowledge/literal.js';
 import { type ErrorCode, MbfError } from '../model/errors.js';
-import type { Literal } from '../model/literal.js';
 import { readPlainYaml } from './plain-yaml.js';
 
 export const YAML_LIMITS = {

@@ -3,6 +3,7 @@ import { EXAMPLE_RULES } from '../../src/attribution/match/example-rules.js';
 import { parseRules } from '../../src/attribution/match/user-rules.js';
 import { testRules } from '../../src/findings/attribution/views/describe-rules.js';
 import { MbfError } from '../../src/model/errors.js';
+import { worded } from '../../src/report/words/worded.js';
 
 function errorOf(text: string): string {
   try {
@@ -35,7 +36,7 @@ describe('rules files', () => {
 `,
       'r.yaml',
     );
-    expect(testRules('r.yaml', rules).samples.map(({ reason }) => reason)).toEqual([
+    expect(worded(testRules('r.yaml', rules)).samples.map(({ reason }) => reason)).toEqual([
       'rule first wins',
       'it is kv_cache, not activation',
       'no rule matches it',

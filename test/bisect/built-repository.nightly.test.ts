@@ -184,7 +184,7 @@ describe('a built repository', () => {
     const flaky = kinds.get('flaky always');
     if (flaky !== undefined) {
       const { failures } = buildCli()
-        .expect(0, ['log', join(runs, flaky.sha), '--json'])
+        .expect(0, ['log', join(runs, flaky.sha), '--json=full'])
         .json<{ failures?: unknown }>();
       expect(failures === undefined ? 'timeout' : JSON.stringify(failures)).toContain('timeout');
     }

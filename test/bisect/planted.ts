@@ -56,7 +56,7 @@ export async function expectNoSites(
     outputs.set(sha, output);
   }
   for (const pair of pairs) {
-    const args = ['diff', ...pair.map((sha) => outputs.get(sha)!), '--json'];
+    const args = ['diff', ...pair.map((sha) => outputs.get(sha)!), '--json=full'];
     const diff = cli.expect(0, args, { env: { XDG_CACHE_HOME: join(root, 'cache') } }).json<DiffResult>();
     expect(diff.sites).toEqual([]);
     expect(diff.total_delta_bytes).toBe(0);

@@ -166,8 +166,8 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
   const judge = [process.execPath, script, ...command, '--quiet', '--', process.execPath, 'train.mjs'];
   const options = { cwd: repository, env, encoding: 'utf8', maxBuffer: 2 ** 28 } as const;
   const answer = spawnSync('git', ['bisect', 'run', ...judge], options);
-  const report = JSON.parse(tool('bisect', 'report', '--json')) as BisectReportResult;
-  const { points } = JSON.parse(tool('history', '--bisect', '--json')) as { readonly points: readonly unknown[] };
+  const report = JSON.parse(tool('bisect', 'report', '--json=full')) as BisectReportResult;
+  const { points } = JSON.parse(tool('history', '--bisect', '--json=full')) as { readonly points: readonly unknown[] };
   const planted = shas[scenario.planted]!;
   return { report, planted, runs: points.length, output: answer.stdout + answer.stderr };
 }

@@ -87,7 +87,7 @@ describe('bisect', () => {
     return { status: result.status, stdout: result.stdout, stderr: result.stderr };
   };
   const report = (directory: string): BisectReportResult =>
-    cli.expect(0, ['bisect', 'report', '--json'], { cwd: directory, env }).json<BisectReportResult>();
+    cli.expect(0, ['bisect', 'report', '--json=full'], { cwd: directory, env }).json<BisectReportResult>();
   const runBisect = (directory: string, ...args: string[]) =>
     cli.run(['bisect', 'run', ...args], { cwd: directory, env });
 
@@ -158,7 +158,7 @@ describe('bisect', () => {
     const flaky =
       'test "$MBF_ATTEMPT" -ge 3 && { cp train.log.txt "$MBF_OUTPUT_DIR/x.log"; exit 0; }; echo "$MBF_COMMIT"; exit 9';
     const { directory, shas } = repository([{ script: flaky }]);
-    const options = ['--golden', golden, '--quiet', '--json'];
+    const options = ['--golden', golden, '--quiet', '--json=full'];
     expect(runBisect(directory, ...options, '--runs', '2', '--', './launch.sh')).toMatchObject({ status: 125 });
     expect(runBisect(directory, ...options, '--runs', '5', '--', './launch.sh')).toMatchObject({ status: 0 });
     const bundle = report(directory).steps.at(-1)!.bundle;
@@ -174,7 +174,7 @@ describe('bisect', () => {
       { script: hang, log: { iterations: 3, finished: false } },
     ]);
     const judge = () =>
-      runBisect(directory, '--golden', golden, '--quiet', '--json', '--timeout', '3s', '--', './launch.sh');
+      runBisect(directory, '--golden', golden, '--quiet', '--json=full', '--timeout', '3s', '--', './launch.sh');
     const cut = judge();
     expect(cut.status).toBe(125);
     expect(cut.stdout).toMatch(/did not end within 3 s/);

@@ -39,7 +39,7 @@ describe('help', () => {
   it.each(VERBS)('of %s names its options', (verb) => {
     const { stdout, stderr } = cli.expect(0, [...wordsOf(verb), '--help']);
     expect(stderr).toBe('');
-    expect(stdout).toContain('--json');
+    expect(stdout).toContain('--json=full');
     expect(stdout).toContain('--db');
   });
 
@@ -61,7 +61,7 @@ describe('help', () => {
 describe('text and document agree', () => {
   const both = (verb: string) => ({
     text: cli.expect(0, [...wordsOf(verb), '--db', db]).stdout,
-    document: cli.expect(0, [...wordsOf(verb), '--db', db, '--json']),
+    document: cli.expect(0, [...wordsOf(verb), '--db', db, '--json=full']),
   });
 
   it('on runs', () => {
@@ -129,13 +129,13 @@ describe('exit codes', () => {
     const good = smallSnapshot();
     writeFileSync(join(root, 'run', 'snapshot_0.pickle'), good);
     writeFileSync(join(root, 'run', 'snapshot_1.pickle'), good.subarray(0, 100));
-    const result = cli.expect(4, ['ingest', join(root, 'run'), '--db', store, '--json']).json<IngestResult>();
+    const result = cli.expect(4, ['ingest', join(root, 'run'), '--db', store, '--json=full']).json<IngestResult>();
     expect(result.sources.map(({ status }) => status)).toEqual(['ingested', 'failed']);
     // A question about a run that lacks a file is answered; the exit code shows the gap.
-    for (const verb of ['snapshot', 'peak']) cli.expect(4, [verb, '--db', store, '--json']);
-    expect(cli.expect(4, ['diagnose', '--db', store, '--json']).json<DiagnoseResult>().failed_sources).toMatchObject([
-      { path: 'snapshot_1.pickle', error: { code: 'MBF2101' } },
-    ]);
+    for (const verb of ['snapshot', 'peak']) cli.expect(4, [verb, '--db', store, '--json=full']);
+    expect(
+      cli.expect(4, ['diagnose', '--db', store, '--json=full']).json<DiagnoseResult>().failed_sources,
+    ).toMatchObject([{ path: 'snapshot_1.pickle', error: { code: 'MBF2101' } }]);
     const env = { XDG_CACHE_HOME: join(root, 'cache') };
     expectError(cli.run(['snapshot', join(root, 'run', 'snapshot_1.pickle')], { env }), 4, /MBF2101/);
     mkdirSync(join(root, 'empty'));
@@ -214,7 +214,7 @@ describe('sql', () => {
       ],
       truncated: false,
     });
-    expect(sql(TRICKY, '--json').stdout).toBe(answer.stdout);
+    expect(sql(TRICKY, '--json=full').stdout).toBe(answer.stdout);
   });
 
   it('prints a table with one line a row', () => {
@@ -242,9 +242,9 @@ describe('sql', () => {
 
   it('limits tables and documents, with a note; csv and jsonl print all', () => {
     const many = 'SELECT range AS n FROM range(2500)';
-    const result = sql(many, '--json').json<SqlResult>();
+    const result = sql(many, '--json=full').json<SqlResult>();
     expect([result.rows.length, result.truncated]).toEqual([1000, true]);
-    expect(sql(many, '--json', '--limit', '2').json<SqlResult>().rows).toEqual([[0], [1]]);
+    expect(sql(many, '--json=full', '--limit', '2').json<SqlResult>().rows).toEqual([[0], [1]]);
     expect(sql(many, '--limit', '2').stdout).toContain('--limit 0');
     expect(sql(many, '--format', 'csv', '--limit', '2').stdout.trim().split('\n').length).toBe(2501);
   });
@@ -294,7 +294,7 @@ describe('a pipe that is closed early', () => {
       expect(stdout.trim().split('\n').length).toBe(1);
       expect(stderr).toBe('0\n');
     }
-    const { stdout, stderr } = piped(`node "$CLI" peak --limit 0 --json --db "$DB" | head -1`);
+    const { stdout, stderr } = piped(`node "$CLI" peak --limit 0 --json=full --db "$DB" | head -1`);
     expect(stdout).toBe('{\n');
     expect(stderr).toBe('0\n');
   });
@@ -319,7 +319,7 @@ describe('the store', () => {
     const optionStore = join(root, 'option.duckdb');
     cli.expect(0, ['ingest', run, '--db', optionStore], { cwd: root, env: { MBF_DB: named } });
     const dbOf = (args: readonly string[], env = {}): string =>
-      resolve(root, cli.expect(0, ['runs', '--json', ...args], { cwd: root, env }).json<RunsResult>().db);
+      resolve(root, cli.expect(0, ['runs', '--json=full', ...args], { cwd: root, env }).json<RunsResult>().db);
     expect(dbOf([])).toBe(join(root, 'mbforensics.duckdb'));
     expect(dbOf([], { MBF_DB: named })).toBe(named);
     expect(dbOf(['--db', optionStore], { MBF_DB: named })).toBe(optionStore);
@@ -329,11 +329,11 @@ describe('the store', () => {
   it('is asked about the run that was ingested last unless one is named', () => {
     const store = join(root, 's.duckdb');
     const ask = (verb: string, ...args: string[]): SnapshotResult =>
-      cli.expect(0, [verb, ...args, '--db', store, '--json']).json<SnapshotResult>();
+      cli.expect(0, [verb, ...args, '--db', store, '--json=full']).json<SnapshotResult>();
     cli.expect(0, ['ingest', join(root, 'runs', 'old'), '--db', store, '--commit', 'abcdef0123']);
     cli.expect(0, ['ingest', join(root, 'runs', 'new'), '--db', store]);
     expect(ask('snapshot').snapshots.map(({ run }) => run)).toEqual(['new']);
-    expect(cli.expect(0, ['diagnose', '--db', store, '--json']).json<DiagnoseResult>().run).toBe('new');
+    expect(cli.expect(0, ['diagnose', '--db', store, '--json=full']).json<DiagnoseResult>().run).toBe('new');
     cli.expect(0, ['ingest', join(root, 'runs', 'old'), '--db', store]);
     expect(ask('snapshot').snapshots.map(({ run }) => run)).toEqual(['old']);
     expect(ask('snapshot', 'run:new').snapshots.map(({ run }) => run)).toEqual(['new']);
@@ -348,7 +348,7 @@ describe('the store', () => {
     const store = join(root, 's.duckdb');
     const names = (): string[] =>
       cli
-        .expect(0, ['runs', '--db', store, '--json'])
+        .expect(0, ['runs', '--db', store, '--json=full'])
         .json<RunsResult>()
         .runs.map(({ name }) => name)
         .sort();
@@ -372,7 +372,7 @@ describe('a path instead of a run', () => {
   const stores = (): string[] =>
     readdirSync(join(cache, 'mbforensics', 'paths')).filter((name) => name.endsWith('.duckdb'));
   const ask = (verb: string, path: string, env: Record<string, string> = { XDG_CACHE_HOME: cache }): Answer =>
-    cli.expect(0, [...wordsOf(verb), path, '--json'], { cwd: root, env });
+    cli.expect(0, [...wordsOf(verb), path, '--json=full'], { cwd: root, env });
 
   it('works with every verb, without a store of one’s own', () => {
     expect(ask('snapshot', file).json<SnapshotResult>().snapshots).toMatchObject([
@@ -433,7 +433,7 @@ describe('a path instead of a run', () => {
     mkdirSync(join(cache, 'mbforensics', 'paths'), { recursive: true });
     const script = `
       process.setgid(65534); process.setuid(65534);
-      process.argv = [process.argv[0], ${JSON.stringify(cli.script)}, 'snapshot', ${JSON.stringify(file)}, '--json'];
+      process.argv = [process.argv[0], ${JSON.stringify(cli.script)}, 'snapshot', ${JSON.stringify(file)}, '--json=full'];
       await import(${JSON.stringify(cli.script)});`;
     spawnSync('chmod', ['-R', 'a+rX', root]);
     const tmp = join(root, 'tmp');

@@ -51,7 +51,7 @@ describe('presets judge logs as upstream judges the run', () => {
     number += 1;
     const file = put(`case-${number}/golden_values.json`, JSON.stringify(golden));
     if (test !== undefined) put(`case-${number}/model_config.yaml`, JSON.stringify(test));
-    const args = ['compare', name, '--golden', file, '--preset', preset, '--db', 'runs.duckdb', '--json'];
+    const args = ['compare', name, '--golden', file, '--preset', preset, '--db', 'runs.duckdb', '--json=full'];
     return ends(CODE[upstream], ...args).json<CompareResult>();
   };
 

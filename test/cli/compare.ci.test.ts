@@ -36,7 +36,7 @@ describe('compare', () => {
   const compare = (log: TrainingLog, verdict: keyof typeof STATUS, ...more: string[]): CompareResult => {
     number += 1;
     const run = writeTraining(cwd, `run-${number}`, { ...BASE, ...log });
-    return ends(STATUS[verdict], 'compare', run, '--golden', 'base', '--json', ...more).json<CompareResult>();
+    return ends(STATUS[verdict], 'compare', run, '--golden', 'base', '--json=full', ...more).json<CompareResult>();
   };
   const check = ({ checks }: CompareResult, name: string) => checks.find((one) => one.name === name);
   beforeAll(() => {
@@ -116,7 +116,7 @@ describe('compare', () => {
       mbf('golden', 'add', run, '--name', 'wide');
     }
     const slow = writeTraining(cwd, 'slow', { ...BASE, stepMs: (n) => (n === 1 ? 9000 : 1080 + (n % 5)) });
-    const result = ends(3, 'compare', slow, '--golden', 'wide', '--json').json<CompareResult>();
+    const result = ends(3, 'compare', slow, '--golden', 'wide', '--json=full').json<CompareResult>();
     expect(check(result, 'step_time')).toMatchObject({ status: 'undecided' });
     expect(check(result, 'step_time')!.noise).toBeGreaterThan(80);
   });
@@ -177,7 +177,7 @@ describe('compare', () => {
     writeFileSync(join(cwd, 'b.json'), mlm(47e9));
     writeFileSync(join(cwd, 'c.json'), mlm(48e9));
     const judge = (file: string, status: number, preset: string) =>
-      ends(status, 'compare', file, '--golden', 'a.json', '--preset', preset, '--json').json<CompareResult>();
+      ends(status, 'compare', file, '--golden', 'a.json', '--preset', preset, '--json=full').json<CompareResult>();
     expect(judge('b.json', 1, 'mlm').checks[0]).toMatchObject({
       name: 'mem-max-allocated-bytes',
       status: 'improvement',

@@ -188,7 +188,7 @@ describe('SQL', () => {
     const ruled = attributed('--db', 'ruled.duckdb', '--rules', 'mine.yaml');
     expect(byComponent(ruled.components)['kv_cache']).toBeGreaterThan(0);
     expect(sum(ruled.components, ({ bytes }) => bytes)).toBe(builtIn.total_bytes);
-    const series = mbf('timeline', '--db', 'ruled.duckdb', '--components', '--rules', 'mine.yaml', '--json');
+    const series = mbf('timeline', '--db', 'ruled.duckdb', '--components', '--rules', 'mine.yaml', '--json=full');
     const { components } = series.json<TimelineResult>().snapshots[0]!.devices[0]!.trace!;
     const largest = components!.bytes.map((bytes) => bytes[components!.components.indexOf('kv_cache')]!);
     expect(Math.max(...largest)).toBeGreaterThanOrEqual(byComponent(ruled.components)['kv_cache']!);
@@ -213,7 +213,7 @@ describe('SQL', () => {
     copyStore(join(cwd, 'held.duckdb'), LEAK);
     const reader = await heldOpen('held.duckdb');
     const counts = 'SELECT count(component) = count(*), count(*) > 0 FROM allocation_component';
-    const answer = mbf('sql', counts, '--db', 'held.duckdb', '--json');
+    const answer = mbf('sql', counts, '--db', 'held.duckdb', '--json=full');
     expect(answer.stderr).toBe('');
     expect(answer.json<{ rows: unknown[][] }>().rows).toEqual([[true, true]]);
     await reader.close();

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs/index.js';
+import { expectValid } from '../screens/schemas.js';
 import { buildCli, cliOf, wordsOf } from '../support/cli.js';
 import { copyStore, samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -75,7 +76,8 @@ describe('a question to every verb', () => {
 
   it.each(Object.keys(QUESTIONS))('%s answers', (verb) => {
     const [args, exitCode = 0] = QUESTIONS[verb]!;
-    const { stderr, json } = cli.expect(exitCode, [...wordsOf(verb), ...args, '--json'], { cwd });
+    const { stderr, json } = cli.expect(exitCode, [...wordsOf(verb), ...args, '--json=full'], { cwd });
+    expectValid(json(), verb);
     if (exitCode === 2) return expect(stderr).toMatch(/MBF\d{4}/);
     expect(stderr).toBe('');
     expect(json<{ schema: string }>().schema).toMatch(

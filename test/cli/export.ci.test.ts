@@ -35,7 +35,7 @@ const HANDLE = 'llama3-70b-fragmentation/0/snapshot#1';
 const cli = buildCli();
 const shared = temporaryDirectory();
 const db = sampleStore('llama3-70b-fragmentation');
-const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
+const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json=full']).json<T>();
 const [peak] = ask<PeakResult>('peak').snapshots[0]!.devices as readonly [PeakDevice];
 
 /** A directory of the test's own for what it exports. */
@@ -46,7 +46,7 @@ beforeEach(() => {
 const at = (name: string): string => join(out, name);
 const run = (...args: string[]): Answer => cli.run(['export', '--db', db, ...args]);
 const ok = (...args: string[]): Answer => cli.expect(0, ['export', '--db', db, ...args]);
-const result = (...args: string[]): ExportResult => ok(...args, '--json').json<ExportResult>();
+const result = (...args: string[]): ExportResult => ok(...args, '--json=full').json<ExportResult>();
 
 function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.stderr).toMatch(new RegExp(`^mbforensics: error ${code}: `));
@@ -247,7 +247,7 @@ describe('svg', () => {
       let read = 0;
       for (const name of pickles) {
         const target = at(`${name}.svg`);
-        const answer = cli.run(['export', join(SNAPSHOTS, name), '--at', 'end', '-o', target, '--json']);
+        const answer = cli.run(['export', join(SNAPSHOTS, name), '--at', 'end', '-o', target, '--json=full']);
         if (answer.status !== 0) continue;
         const { sum_bytes, devices } = answer.json<ExportResult>();
         expect(devices.reduce((sum, device) => sum + device.active_bytes, 0)).toBe(sum_bytes);
@@ -369,7 +369,7 @@ describe('a whole snapshot', () => {
     mkdirSync(at('run'));
     python(TO_PICKLE, [at('then.json'), join(at('run'), 'snapshot_0.pickle')]);
     const again = { env: { XDG_CACHE_HOME: at('cache') } };
-    const [snapshot] = cli.expect(0, ['snapshot', at('run'), '--json'], again).json<SnapshotResult>().snapshots;
+    const [snapshot] = cli.expect(0, ['snapshot', at('run'), '--json=full'], again).json<SnapshotResult>().snapshots;
     expect(snapshot!.invariants_hold).toBe(true);
     expect(snapshot!.notes.filter((note) => note.kind.startsWith('invariant_'))).toEqual([]);
     const [device] = snapshot!.devices;
@@ -381,8 +381,8 @@ describe('a whole snapshot', () => {
       peak_seq: seq,
       walk_violations: 0,
     });
-    const then = cli.expect(0, ['peak', at('run'), '--json', '--limit', '0'], again).json<PeakResult>().snapshots[0]!
-      .devices[0]!;
+    const then = cli.expect(0, ['peak', at('run'), '--json=full', '--limit', '0'], again).json<PeakResult>()
+      .snapshots[0]!.devices[0]!;
     const now = ask<PeakResult>('peak', '--limit', '0').snapshots[0]!.devices[0]!;
     // In the file, a stack known only from the free has a frame that marks it; its call site is the same.
     const bySite = (sites: typeof now.sites): Record<string, number> => {
@@ -407,12 +407,16 @@ describe('a whole snapshot', () => {
     python(TO_PICKLE, [at('oom.json'), join(at('oom'), 'snapshot_0.pickle')]);
     const again = { env: { XDG_CACHE_HOME: at('cache') } };
     const then = cli
-      .expect(0, ['diagnose', at('oom'), '--json', '--capacity', '79.11GiB'], again)
+      .expect(0, ['diagnose', at('oom'), '--json=full', '--capacity', '79.11GiB'], again)
       .json<DiagnoseResult>();
     const now = ask<DiagnoseResult>('diagnose', HANDLE, '--capacity', '79.11GiB');
     expect(then.verdicts[0]).toMatchObject({ cause: now.verdicts[0]!.cause, detail: now.verdicts[0]!.detail });
     const { rows: last } = cli
-      .expect(0, ['sql', 'SELECT action, size_bytes FROM event ORDER BY seq DESC LIMIT 1', at('oom'), '--json'], again)
+      .expect(
+        0,
+        ['sql', 'SELECT action, size_bytes FROM event ORDER BY seq DESC LIMIT 1', at('oom'), '--json=full'],
+        again,
+      )
       .json<SqlResult>();
     expect(last).toEqual([['oom', requested]]);
   });
@@ -447,7 +451,7 @@ describe('what is asked wrongly', () => {
   });
 
   it('export --json without a file prints the error as JSON too', () => {
-    const { status, stdout, stderr } = run('--as', 'folded', '--json');
+    const { status, stdout, stderr } = run('--as', 'folded', '--json=full');
     expect([status, (JSON.parse(stdout) as { code: string }).code]).toEqual([2, 'MBF1001']);
     expect(stderr).toContain('MBF1001');
   });

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { EXAMPLE_FORMATS } from '../../src/cli/verbs/knowledge/example-formats.js';
 import type { IngestResult } from '../../src/model/results/common.js';
-import type { ExplainResult, FormatsResult } from '../../src/model/results/format.js';
+import type { FormatsExplainResult, FormatsResult } from '../../src/model/results/format.js';
 import { asker } from '../support/ask.js';
 
 const { cli, options, text, json, refuse, put } = asker();
-const explain = (...args: string[]) => json<ExplainResult>('explain', 'formats', ...args);
+const explain = (...args: string[]) => json<FormatsExplainResult>('explain', 'formats', ...args);
 
 const LOG = [
   '0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0[Rank 1] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0',

@@ -53,7 +53,7 @@ describe('gate', () => {
   const judge = (log: TrainingLog, verdict: GateVerdict, ...more: string[]): GateResult => {
     number += 1;
     const run = writeTraining(cwd, `run-${number}`, { ...BASE, ...log });
-    const result = mbf(STATUS[verdict], run, '--baseline', 'base.json', '--json', ...more).json<GateResult>();
+    const result = mbf(STATUS[verdict], run, '--baseline', 'base.json', '--json=full', ...more).json<GateResult>();
     expect(result).toMatchObject({ schema: 'mbforensics/gate@1', verdict });
     return result;
   };
@@ -103,7 +103,7 @@ describe('gate', () => {
     mbf(0, 'retries-base', '--baseline', 'retries.json', '--update');
     const last = (count: number, ...more: string[]) => {
       const run = writeTraining(cwd, `retries-${count}`, { ...BASE, ...retries(count) });
-      return cli.run(['gate', run, '--baseline', 'retries.json', '--json', ...more], options);
+      return cli.run(['gate', run, '--baseline', 'retries.json', '--json=full', ...more], options);
     };
     expect(last(10).status).toBe(0);
     const more = last(90);
@@ -124,7 +124,7 @@ describe('gate', () => {
     writeTraining(cwd, 'dead', { ...BASE, iterations: 8, target: 20, after: oomLines(0), finished: false });
     mbf(3, 'base', 'other', '--baseline', 'base.json');
     mbf(1, 'base', 'dead', '--baseline', 'base.json');
-    expect(mbf(0, 'base', 'run-1', '--baseline', 'base.json', '--json').json<GateResult>().current.runs).toBe(2);
+    expect(mbf(0, 'base', 'run-1', '--baseline', 'base.json', '--json=full').json<GateResult>().current.runs).toBe(2);
   });
 
   it('warns of what is within the noise, and with --strict is undecided', () => {
@@ -153,7 +153,7 @@ describe('gate', () => {
     mbf(0, samplePath('llama3-70b-expandable'), '--baseline', 'llama.json', '--update');
     const args = [samplePath('llama3-70b-vpp10'), '--baseline', 'llama.json', '--allow-change', 'layout'];
     const reports = ['--sarif', 'llama.sarif', '--junit', 'llama.xml', '--markdown', 'llama.md'];
-    const result = mbf(1, ...args, '--json', ...reports).json<GateResult>();
+    const result = mbf(1, ...args, '--json=full', ...reports).json<GateResult>();
     expect(failing(result).every((name) => name.startsWith('component:'))).toBe(true);
     expect(failing(result).length).toBeGreaterThan(0);
     expect(mbf(1, ...args).stdout).toMatch(/component:\w+ .* FAIL\n/);
@@ -206,7 +206,7 @@ describe('gate', () => {
 
   it('renews the baseline, and adds repeats to it', () => {
     const renew = (run: string, ...more: string[]) =>
-      mbf(0, run, '--baseline', 'ci.json', '--update', '--json', ...more);
+      mbf(0, run, '--baseline', 'ci.json', '--update', '--json=full', ...more);
     expect(renew('base').json<GateResult>().update).toEqual({ runs: 1, dropped: 0, created: true });
     writeFileSync(
       join(cwd, 'ci.json'),

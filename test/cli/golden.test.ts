@@ -18,7 +18,7 @@ const PEAKS = [
 
 describe('golden values', () => {
   const { cwd, ends: mbf, refuse } = asker();
-  const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json').json<GoldenListResult>();
+  const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json=full').json<GoldenListResult>();
   beforeAll(() => {
     writeTraining(cwd, 'first', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + i) });
     writeTraining(cwd, 'second', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1010 + i) });
@@ -32,7 +32,7 @@ describe('golden values', () => {
       { name: 'base', runs: 1, ending: 'completed', peak_allocated_bytes: 57_000 * MIB, step_ms: 1006 },
     ]);
     mbf(0, 'golden', 'add', 'second', '--name', 'base');
-    const { bands, runs } = mbf(0, 'golden', 'show', 'base', '--json').json<GoldenShowResult>();
+    const { bands, runs } = mbf(0, 'golden', 'show', 'base', '--json=full').json<GoldenShowResult>();
     expect(runs.map(({ run }) => run)).toEqual(['first', 'second']);
     expect(bands.find(({ metric }) => metric === 'step_time')).toMatchObject({
       runs: 2,
@@ -49,7 +49,7 @@ describe('golden values', () => {
     const document = JSON.parse(readFileSync(join(cwd, 'base.json'), 'utf8')) as GoldenDocument;
     expect(document).toMatchObject({ schema: 'mbforensics/golden@1', name: 'base' });
     mbf(0, 'golden', 'import', 'base.json', '--name', 'again');
-    const show = (name: string) => mbf(0, 'golden', 'show', name, '--json').json<GoldenShowResult>().runs;
+    const show = (name: string) => mbf(0, 'golden', 'show', name, '--json=full').json<GoldenShowResult>().runs;
     expect(show('again')).toEqual(show('base'));
     expect(show('base.json')).toEqual(document.runs);
     expect(refuse(2, 'golden', 'export', 'base.json', '--name', 'base')).toContain('MBF1007');
@@ -66,7 +66,7 @@ describe('golden values', () => {
     expect(readFileSync(join(cwd, file), 'utf8')).toContain(key);
     const name = `from-${form}`;
     mbf(0, 'golden', 'import', file, '--name', name);
-    const [run] = mbf(0, 'golden', 'show', name, '--json').json<GoldenShowResult>().runs;
+    const [run] = mbf(0, 'golden', 'show', name, '--json=full').json<GoldenShowResult>().runs;
     expect(run!.steps).toMatchObject({ from: 2, to: 10, median_ms: 1006 });
     // Bridge has five significant digits, Megatron bytes.
     expect(run!.ranks[0]!.first_peak_allocated_bytes! / (50_000 * MIB)).toBeCloseTo(1, 4);

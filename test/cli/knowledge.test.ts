@@ -14,7 +14,7 @@ describe('knobs', () => {
 
   it('filters, in text and in JSON', () => {
     expect(cli.expect(0, ['explain', 'knobs', 'memory:more']).stdout).toContain('nccl_ub');
-    const result = cli.expect(0, ['explain', 'knobs', 'offload', '--json']).json<KnobsResult>();
+    const result = cli.expect(0, ['explain', 'knobs', 'offload', '--json=full']).json<KnobsResult>();
     expect(result.schema).toBe('mbforensics/knobs@1');
     expect(result.knobs.find(({ id }) => id === 'cpu_offloading')?.spellings.megatron_bridge[0]).toBe(
       'cfg.model.cpu_offloading',

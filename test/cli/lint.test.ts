@@ -56,7 +56,7 @@ const LOG = `------------------------ arguments ------------------------
 
 describe('lint', () => {
   const { cli, cwd, options, ends, mbf, put: write } = asker();
-  const lint = (status: number, ...args: string[]) => ends(status, 'lint', ...args, '--json').json<LintResult>();
+  const lint = (status: number, ...args: string[]) => ends(status, 'lint', ...args, '--json=full').json<LintResult>();
   const linesOf = ({ findings }: LintResult): string[] =>
     findings.filter(({ severity }) => severity === 'error').map(({ rule, line }) => `${rule} ${line}`);
   const refuses = (status: number, pattern: RegExp, ...args: string[]): void =>
@@ -136,7 +136,7 @@ describe('lint', () => {
   });
 
   it('takes standard input', () => {
-    const { stdout } = cli.expect(1, ['lint', '-', '--json'], { ...options, input: ALIAS });
+    const { stdout } = cli.expect(1, ['lint', '-', '--json=full'], { ...options, input: ALIAS });
     expect(JSON.parse(stdout)).toMatchObject({ subject: ['<stdin>'] });
   });
 
@@ -199,10 +199,10 @@ describe('lint', () => {
     refuses(4, /MBF2202: binary\.yaml: holds no setting/, 'binary.yaml');
     refuses(4, /MBF2202: strange\.yaml: holds no setting/, 'strange.yaml');
     refuses(4, /MBF2202: strange\.yaml: holds no variable/, 'sound.yaml', '--env', 'strange.yaml');
-    const answer = ends(4, 'lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json');
+    const answer = ends(4, 'lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json=full');
     expect(answer.stderr).toMatch(/MBF2004: empty\.yaml[\s\S]*MBF1003: missing\.yaml/);
     expect(linesOf(answer.json<LintResult>())).toContain('offload-pp 6');
-    expect(ends(4, 'lint', 'empty.yaml', '--json').stdout).toBe('');
+    expect(ends(4, 'lint', 'empty.yaml', '--json=full').stdout).toBe('');
     // A log with a version and without settings gets the note too.
     write('silent.log', 'host1:12:34 [0] NCCL INFO NCCL version 2.18.1+cuda12.1\ntraining ...\n');
     const silent = ends(4, 'lint', 'silent.log');

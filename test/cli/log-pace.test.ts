@@ -1,6 +1,6 @@
 /** Settings by precedence, throughput, step times and doubtful readings, from the text of a log to the screens. */
 import { describe, expect, it } from 'vitest';
-import type { ExplainResult } from '../../src/model/results/format.js';
+import type { FormatsExplainResult } from '../../src/model/results/format.js';
 import type { ConfigResult, LogResult, LogRun, MemoryResult } from '../../src/model/results/log.js';
 import { asker } from '../support/ask.js';
 import { wordsOf } from '../support/cli.js';
@@ -132,7 +132,7 @@ describe('formats explain', () => {
   ];
   it('reports every line with a number and a unit that no format read', () => {
     const file = fileOf([...UNREAD, 'epoch 7 of gpt-7b v2.1.0 in /data/100GB/x']);
-    const result = json<ExplainResult>('explain', 'formats', file);
+    const result = json<FormatsExplainResult>('explain', 'formats', file);
     expect(result.unmatched.map(({ line }) => line).sort((a, b) => a - b)).toEqual(UNREAD.map((_, index) => index + 1));
   });
 });

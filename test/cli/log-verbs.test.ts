@@ -44,7 +44,7 @@ const ask = <T>(...args: string[]): T => json<T>(...args, ...db);
 describe('every verb', () => {
   it.each([...VERBS, 'classify'])('%s has a schema', (verb) => {
     const operand = verb === 'classify' ? 'runs/night/train.log' : 'night';
-    const answer = mbf(...wordsOf(verb), operand, ...db, '--json');
+    const answer = mbf(...wordsOf(verb), operand, ...db, '--json=full');
     expect(answer.stderr).toBe('');
     expect((JSON.parse(answer.stdout) as { schema: string }).schema).toBe(`mbforensics/${verb}@1`);
     const { stdout, stderr } = mbf(...wordsOf(verb), operand, ...db);
@@ -96,7 +96,7 @@ describe('log', () => {
   it('exits 4 where a file of the run could not be read', () => {
     put('half/train.log', LOG);
     put('half/snapshot_0.pickle', Buffer.from('80045d', 'hex'));
-    expect(ends(4, 'log', 'half', '--json').json<LogResult>().failed_sources).toMatchObject([
+    expect(ends(4, 'log', 'half', '--json=full').json<LogResult>().failed_sources).toMatchObject([
       { path: 'snapshot_0.pickle' },
     ]);
   });
@@ -113,7 +113,7 @@ describe('iterations', () => {
     const two = ask<IterationsResult>('log', 'iterations', 'night', '--limit', '2');
     expect(two.rows.map((row) => row.iteration)).toEqual([3, 4]);
     expect(two.rows_left_out).toBe(2);
-    expect(ends(2, 'log', 'iterations', '--csv', '--json', ...db).stderr).toContain('MBF1001');
+    expect(ends(2, 'log', 'iterations', '--csv', '--json=full', ...db).stderr).toContain('MBF1001');
   });
 });
 
@@ -163,7 +163,7 @@ describe('classify', () => {
     const answers = [
       json<ClassifyResult>('explain', 'text', put('pasted.txt', pasted)),
       json<ClassifyResult>('explain', 'text', put('pasted.txt.gz', gzipSync(pasted))),
-      classified(0, pasted, '--json').json<ClassifyResult>(),
+      classified(0, pasted, '--json=full').json<ClassifyResult>(),
     ];
     for (const { incidents, verdict } of answers) {
       expect(incidents).toMatchObject([{ kind: 'cuda_oom', rank: 1, line: 2, process_bytes: 79 * 2 ** 30 }]);

@@ -14,11 +14,11 @@ import { peakDocument } from '../../src/report/moment/peak-document.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { logDocument } from '../../src/report/run/log-document.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
-import { diagnoseMarkdown } from '../../src/report/start/diagnose-markdown.js';
 import { asker } from '../support/ask.js';
 import { HOSTILE } from '../support/compare-results.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles } from '../support/corpus.js';
 import { sampled } from '../support/level.js';
+import { diagnoseMarkdown } from '../support/screen.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
 import { samplePath } from '../support/stores.js';
 

@@ -167,6 +167,18 @@ describe('a typo', () => {
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ schema: 'mbforensics/error@1', code: 'MBF1003', exit_code: 2 });
     expect(JSON.parse(run('diagnose', '--jsn', '--json').stdout)).toMatchObject({ code: 'MBF1001' });
+    expect(JSON.parse(run('diagnose', '--jsn', '--json=full').stdout)).toMatchObject({ code: 'MBF1001' });
+  });
+
+  it.each([
+    ['runs', '--json=ful'],
+    ['--json=', 'runs/leak'],
+    ['-', '--json=FULL'],
+  ])('%s %s: the values that --json has', (...args) => {
+    const { status, stdout, stderr } = run(...args);
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 'mbforensics/error@1', code: 'MBF1001', exit_code: 2 });
+    expect(stderr).toMatch(/invalid --json "\w*"; expected one of full, short/);
   });
 });
 

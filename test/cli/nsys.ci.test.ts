@@ -41,7 +41,7 @@ function describeCli(): void {
   /** Asked once for all tests: the stores do not change. */
   const json = (...args: string[]): NsysResult => {
     const key = args.join(' ');
-    const known = asked.get(key) ?? mbf('nsys', ...args, '--json').json<NsysResult>();
+    const known = asked.get(key) ?? mbf('nsys', ...args, '--json=full').json<NsysResult>();
     asked.set(key, known);
     return known;
   };
@@ -118,7 +118,7 @@ function describeCli(): void {
       'cuBLAS workspaces',
       'out of memory',
       'clocks aligned by',
-      'found   4 (ranges "iteration #"), 101 to 104',
+      '4 (ranges "iteration #"), 101 to 104',
       'thrashing',
       'Not all CUDA events might have been collected.',
       '--cuda-graph-trace=node',

@@ -78,12 +78,12 @@ describe('the package', () => {
     writeFileSync(join(run, 'snapshot_2.pickle'), smallSnapshot());
     const options = { cwd: elsewhere, env: { XDG_CACHE_HOME: join(root, 'cache') } };
     cli.expect(0, ['ingest', 'run'], options);
-    expect(cli.expect(0, ['runs', '--json'], options).json<RunsResult>().runs).toMatchObject([
+    expect(cli.expect(0, ['runs', '--json=full'], options).json<RunsResult>().runs).toMatchObject([
       { name: 'run', snapshots: 1 },
     ]);
     expect(cli.expect(0, ['sql', 'SELECT rank FROM snapshot', '--format', 'csv'], options).stdout).toBe('rank\n2\n');
     for (const verb of ['sources', 'snapshot', 'peak', 'diagnose'])
-      cli.expect(0, [...wordsOf(verb), '--json'], options);
+      cli.expect(0, [...wordsOf(verb), '--json=full'], options);
     expect(cli.expect(0, ['--version'], options).stdout.trim()).toBe(
       (JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as { version: string }).version,
     );

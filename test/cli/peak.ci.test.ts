@@ -82,7 +82,7 @@ describe('peak', () => {
   const file = put('snapshot_0.pickle', twoSteps());
   const run = (...args: string[]) => cli.run(['peak', file, ...args], options);
   const ask = (...args: string[]): PeakResult['snapshots'][number] => {
-    const answer = run(...args, '--json');
+    const answer = run(...args, '--json=full');
     expect(answer.stderr).not.toMatch(/error/);
     return answer.json<PeakResult>().snapshots[0]!;
   };

@@ -53,7 +53,7 @@ describe('report', () => {
     const log = put('only.log', 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n');
     const refused = [
       [['report', log, '-o', 'x.svg'], 'MBF1002'],
-      [['report', SAMPLE, '-o', '-', '--json'], 'MBF1001'],
+      [['report', SAMPLE, '-o', '-', '--json=full'], 'MBF1001'],
       [['report', SAMPLE, log, '--baseline', SAMPLE], 'MBF1001'],
       [['report', join(directory, 'missing')], 'MBF1003'],
     ] as const;

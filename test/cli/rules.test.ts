@@ -62,7 +62,7 @@ describe('rules', () => {
     put('lost.yaml', rulesFile('min_bytes: 4096', `{ frames: [forward /x/pkg/net.py], bytes: 1 }, { ${LARGE} }`));
     const lost = ends(1, 'explain', 'rules', 'test', 'lost.yaml').stdout;
     expect(lost).toMatch(/^FAILED {2}mine\.cache sample 1: rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/);
-    const json = ends(1, 'explain', 'rules', 'test', 'lost.yaml', '--json').json<RulesTestResult>();
+    const json = ends(1, 'explain', 'rules', 'test', 'lost.yaml', '--json=full').json<RulesTestResult>();
     expect(json).toMatchObject({ schema: 'mbforensics/rules-test@1', file: 'lost.yaml', rules: 1 });
     expect(json.samples.map(({ passed, by_rule }) => [passed, by_rule === 'mine.cache'])).toEqual([
       [false, false],
@@ -85,7 +85,7 @@ describe('rules', () => {
 
 describe('explain-stack', () => {
   const explain = (args: readonly string[], input?: string): ExplainStackResult =>
-    cli.expect(0, ['explain', 'stack', ...args, '--json'], { ...options, input }).json<ExplainStackResult>();
+    cli.expect(0, ['explain', 'stack', ...args, '--json=full'], { ...options, input }).json<ExplainStackResult>();
 
   it('reads a file, standard input, memory_viz and a traceback alike, several stacks at once', () => {
     const ours = explain(['ours.txt']);

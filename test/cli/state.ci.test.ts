@@ -176,8 +176,8 @@ describe('what a question finds out', () => {
 
   it('is kept in the store for the next', () => {
     const db = ingested('kept');
-    const first = text('peak', '--db', db, '--json');
-    expect(text('peak', '--db', db, '--json')).toBe(first);
+    const first = text('peak', '--db', db, '--json=full');
+    expect(text('peak', '--db', db, '--json=full')).toBe(first);
     expect(histories(db)).toEqual([[1]]);
   });
 
@@ -188,8 +188,8 @@ describe('what a question finds out', () => {
     const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), db, 'read']);
     expect(await reader.nextLine()).toBe('open');
     for (const verb of ['peak', 'state --at oom', 'state --map', 'timeline', 'diagnose', 'snapshot', 'allocations']) {
-      const frozen = text(...verb.split(' '), '--db', db, '--json');
-      expect(text(...verb.split(' '), '--db', copy, '--json'), verb).toBe(frozen);
+      const frozen = text(...verb.split(' '), '--db', db, '--json=full');
+      expect(text(...verb.split(' '), '--db', copy, '--json=full'), verb).toBe(frozen);
     }
     expect(histories(db)).toEqual([[1]]);
     reader.writeLine('enough');
@@ -205,8 +205,8 @@ describe('what a question finds out', () => {
 
   it('fits into little memory', () => {
     const db = ingested('small');
-    const plenty = text('peak', '--db', db, '--json');
-    const smaller = text('peak', '--db', ingested('smaller'), '--json', '--memory-limit', '64MiB');
+    const plenty = text('peak', '--db', db, '--json=full');
+    const smaller = text('peak', '--db', ingested('smaller'), '--json=full', '--memory-limit', '64MiB');
     expect(smaller.replaceAll('smaller', 'small')).toBe(plenty);
     expect(refuse(2, 'peak', '--db', db, '--memory-limit', '1MiB')).toMatch(/MBF1001.*64MiB/);
   });

@@ -217,11 +217,11 @@ describe('timeline', () => {
     [['--width', '19'], /MBF1001/],
     [['--height', '0'], /MBF1001/],
     [['--limit', '-1'], /MBF1001/],
-    [['--csv', '--json'], /MBF1001/],
+    [['--csv', '--json=full'], /MBF1001/],
   ])('refuses %j', (args, message) => {
     const answer = cli.run(['timeline', path, ...args], options);
     expect(answer.stderr).toMatch(message);
-    if (args.includes('--json')) expect(JSON.parse(answer.stdout)).toMatchObject({ code: 'MBF1001' });
+    if (args.includes('--json=full')) expect(JSON.parse(answer.stdout)).toMatchObject({ code: 'MBF1001' });
     else expect(answer.stdout).toBe('');
     expect(answer.status).toBe(2);
   });

@@ -29,7 +29,7 @@ describe('triage', () => {
     judgement: keyof typeof CODE,
     ...more: string[]
   ): TriageResult => {
-    const args = ['bisect', 'triage', ...runs, '--golden', 'base', '--on', on, '--json', ...more];
+    const args = ['bisect', 'triage', ...runs, '--golden', 'base', '--on', on, '--json=full', ...more];
     const result = ends(CODE[judgement], ...args).json<TriageResult>();
     expect(result).toMatchObject({ schema: 'mbforensics/triage@1', judgement, criterion: on });
     return result;
@@ -154,7 +154,7 @@ describe('triage', () => {
       golden,
       '--on',
       'memory',
-      '--json',
+      '--json=full',
       ...more,
     ];
     const { why, reason } = ends(125, ...on()).json<TriageResult>();
@@ -172,7 +172,7 @@ describe('triage', () => {
   it('a good run with a setting that saves memory is called weaker evidence', () => {
     const golden = write(sized());
     const saving = write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(0.95) });
-    const args = ['--golden', golden, '--on', 'memory', '--json'];
+    const args = ['--golden', golden, '--on', 'memory', '--json=full'];
     const good = ends(0, 'bisect', 'triage', saving, ...args).json<TriageResult>();
     expect(good.settings).toEqual([
       { key: 'recompute_granularity', golden: null, current: 'full', way: 'down', is_contract: false },
@@ -184,7 +184,7 @@ describe('triage', () => {
     const recomputing = write(sized({ recompute_granularity: 'full' }));
     const like = ['--like', write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(1.1) })];
     const without = write({ ...sized(), peaks: scaled(1.3) });
-    const bare = ['bisect', 'triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
+    const bare = ['bisect', 'triage', without, '--golden', recomputing, '--on', 'memory', '--json=full'];
     ends(1, ...bare);
     const skipped = ends(125, ...bare, ...like).json<TriageResult>();
     expect(skipped.why.code).toBe('other_setting');

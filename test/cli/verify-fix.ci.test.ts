@@ -7,7 +7,7 @@ import { samplePath } from '../support/stores.js';
 const { text, ends, refuse } = asker();
 const sample = (name: string): string => samplePath(`llama3-70b-${name}`);
 const verify = (status: number, ...args: readonly string[]) =>
-  ends(status, 'verify-fix', ...args, '--json', '--exit-code').json<VerifyFixResult>();
+  ends(status, 'verify-fix', ...args, '--json=full', '--exit-code').json<VerifyFixResult>();
 const change = ({ changes }: VerifyFixResult, key: string) => changes.find((one) => one.key === key)!;
 const about = ({ judgement }: VerifyFixResult, topic: string) => judgement.find((one) => one.about === topic);
 

@@ -9,7 +9,7 @@ import { oomLines, type TrainingLog, writeTraining } from '../support/training-l
 
 const { cwd, mbf, ends } = asker();
 const verify = (status: number, ...args: readonly string[]) =>
-  ends(status, 'verify-fix', ...args, '--json', '--exit-code').json<VerifyFixResult>();
+  ends(status, 'verify-fix', ...args, '--json=full', '--exit-code').json<VerifyFixResult>();
 const change = ({ changes }: VerifyFixResult, key: string) => changes.find((one) => one.key === key)!;
 
 const SIZES = {

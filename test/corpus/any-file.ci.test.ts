@@ -22,6 +22,7 @@ import { adviseText } from '../../src/report/start/advise-text.js';
 import { wordSymptom } from '../../src/report/start/symptom-words.js';
 import { summaryText } from '../../src/report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../src/report/verdict/word-verdict.js';
+import { worded } from '../../src/report/words/worded.js';
 import { openWithoutTables } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { advise } from '../findings/verdict/worded.js';
@@ -63,7 +64,7 @@ async function expectAllowedAdvice(store: Store, runId: number, name: string): P
   const diagnosis = wordDiagnosis(found);
   const situation = await readSituation(store, runId, found, null);
   const symptoms = findSymptoms(await readSymptomEvidence(store, runId, name, { diagnosis })).map(wordSymptom);
-  const advice = { ...advise(situation), symptoms };
+  const advice = { ...worded(advise(situation)), symptoms };
   const judge = new ChangeJudge(situation.facts);
   for (const fix of advice.fixes)
     if (fix.status !== 'forbidden') expect(judge.judge(fix.change).broken.map(({ rule }) => rule)).toEqual([]);

@@ -34,5 +34,5 @@ export const sum = (values: readonly number[]): number => values.reduce((total, 
 /** What a verb answers for all snapshots. */
 export const askCorpus = <T>(verb: string, ...args: readonly string[]): T =>
   buildCli()
-    .expect(0, [verb, 'corpus', ...args, '--db', corpusStore(), '--json'])
+    .expect(0, [verb, 'corpus', ...args, '--db', corpusStore(), '--json=full'])
     .json<T>();

@@ -70,7 +70,7 @@ corpusSuite('estimator vectors', vectors, () => {
   const estimate = (inputs: unknown, model: EstimateModel): EstimateResult => {
     const file = join(directory, 'inputs.json');
     writeFileSync(file, JSON.stringify(inputs));
-    return buildCli().expect(0, ['estimate', '--inputs', file, '--model', model, '--json']).json<EstimateResult>();
+    return buildCli().expect(0, ['estimate', '--inputs', file, '--model', model, '--json=full']).json<EstimateResult>();
   };
   const modelState = ({ components }: EstimateResult): number =>
     sum(components.filter(({ name }) => !name.includes('activation')).map(({ bytes }) => bytes));

@@ -30,7 +30,7 @@ function whenThere(): void {
 
   it.each(sampled(files, 3))('%s as JSON is the pickle', (name) => {
     const json = join(directory, 'snapshot.json');
-    const output = ['--db', corpusStore(), '--as', 'snapshot-json', '-o', json, '--force', '--json'];
+    const output = ['--db', corpusStore(), '--as', 'snapshot-json', '-o', json, '--force', '--json=full'];
     const result = buildCli()
       .expect(0, ['export', peaks.get(name)!.handle, ...output])
       .json<ExportResult>();

@@ -41,7 +41,7 @@ describe('an input from the field', () => {
     for (const text of shows) expect(screen).toMatch(new RegExp(text));
     for (const text of never) expect(screen).not.toMatch(new RegExp(text));
     if (verdict === undefined && first === undefined && then === undefined) return;
-    const { verdicts } = JSON.parse(ask([...args, '--json'])) as DiagnoseResult;
+    const { verdicts } = JSON.parse(ask([...args, '--json=full'])) as DiagnoseResult;
     expect(verdicts[0]).toMatchObject(verdict ?? {});
     if (first !== undefined) expect(verdicts[0]!.next[0]).toMatch(new RegExp(first));
     if (then !== undefined) expect(verdicts[0]!.next[1]).toMatch(new RegExp(then));

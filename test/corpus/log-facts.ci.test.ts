@@ -12,7 +12,7 @@ import { describeLog } from '../../src/findings/run/describe-log.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { openByteSource } from '../../src/ingest/read/byte-source.js';
 import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
-import type { ExplainResult } from '../../src/model/results/format.js';
+import type { FormatsExplainResult } from '../../src/model/results/format.js';
 import type { LogRun } from '../../src/model/results/log.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -26,7 +26,7 @@ type Facts = { readonly [key: string]: Json };
 /** One log as the program reads it. */
 interface Seen {
   readonly run: LogRun;
-  readonly explain: ExplainResult;
+  readonly explain: FormatsExplainResult;
   readonly text: Buffer;
   readonly settings: ReadonlyMap<string, string | null>;
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;

@@ -110,7 +110,7 @@ corpusSuite('estimate of a training of Megatron-LM', truths, () => {
     // Neither Transformer Engine nor apex was there; the arguments do not show that.
     const changes = ['--set', `world=${truth.world}`, '--set', 'use_torch_optimizer=true'];
     const result = buildCli()
-      .expect(0, ['estimate', '--config', script, ...changes, '--json'])
+      .expect(0, ['estimate', '--config', script, ...changes, '--json=full'])
       .json<EstimateResult>();
     const stage = result.stages[Math.floor(truth.rank / (truth.world / result.stages.length))]!;
     expectObjects(new Map(stage.components.map((component) => [component.name, component.bytes])), truth, EXACT);

@@ -58,7 +58,7 @@ corpusSuite('figures of the peers', [...parses, ...compares, ...peaks], () => {
     const key = `${grouping} ${snapshot}`;
     let answer = answers.get(key);
     if (answer === undefined) {
-      const args = ['peak', join(SNAPSHOTS, snapshot), '--grouping', grouping, '--json'];
+      const args = ['peak', join(SNAPSHOTS, snapshot), '--grouping', grouping, '--json=full'];
       const { snapshots } = buildCli()
         .expect(0, args, { env: { XDG_CACHE_HOME: directory } })
         .json<PeakResult>();

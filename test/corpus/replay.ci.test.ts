@@ -9,13 +9,13 @@ import { finalDifference } from '../../src/allocator/fidelity/compare-final-stat
 import { type Fidelity, judgeReplay } from '../../src/allocator/fidelity/fidelity.js';
 import { verifyingReplay } from '../../src/allocator/replay/verifying-replay.js';
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
+import { OOM } from '../../src/allocator/trace-action-codes.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import type { WhatIfBase } from '../../src/allocator/what-if/known-runs.js';
 import { OPERATION } from '../../src/allocator/what-if/operations.js';
 import { type SimulationResult, simulate } from '../../src/allocator/what-if/simulate.js';
 import { askWhatIf, leastBudget } from '../../src/allocator/what-if/sweep.js';
 import type { ReplayResult } from '../../src/model/results/replay.js';
-import { OOM } from '../../src/model/trace-action-codes.js';
 import { type CorpusReplay, corpusReplays, withoutHead } from '../allocator/replay/corpus-replays.js';
 import { buildCli } from '../support/cli.js';
 import { convertedSnapshots, hasPython, SNAPSHOTS, snapshotPickles, truthOf } from '../support/corpus.js';
@@ -66,7 +66,7 @@ function tests(): void {
     let compared = 0;
     const env = { XDG_CACHE_HOME: cache };
     for (const name of convertedSnapshots()) {
-      const answer = buildCli().run(['whatif', 'replay', join(SNAPSHOTS, name), '--json'], { env });
+      const answer = buildCli().run(['whatif', 'replay', join(SNAPSHOTS, name), '--json=full'], { env });
       if (answer.status !== 0) continue;
       for (const one of answer.json<ReplayResult>().snapshots) {
         if (one.address_total < 50 || one.status === 'refused') continue;

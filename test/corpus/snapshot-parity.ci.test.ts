@@ -41,8 +41,10 @@ corpusSuite('snapshots of the corpus', files, () => {
     // One run of everything: 4 because the negatives are among the named files.
     const paths = files.map((name) => join(SNAPSHOTS, name));
     const status = negatives.length > 0 ? 4 : 0;
-    ingested = cli.expect(status, ['ingest', ...paths, '--run', 'corpus', '--db', db, '--json']).json<IngestResult>();
-    const result = cli.expect(status, ['snapshot', 'corpus', '--db', db, '--json']).json<SnapshotResult>();
+    ingested = cli
+      .expect(status, ['ingest', ...paths, '--run', 'corpus', '--db', db, '--json=full'])
+      .json<IngestResult>();
+    const result = cli.expect(status, ['snapshot', 'corpus', '--db', db, '--json=full']).json<SnapshotResult>();
     snapshots = new Map(result.snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
 
@@ -96,7 +98,9 @@ corpusSuite('snapshots of the corpus', files, () => {
   );
   it.skipIf(withOom.length === 0).each(withOom)('%s gets a verdict that accounts for every byte', (name) => {
     const env = { XDG_CACHE_HOME: directory };
-    const { verdicts } = cli.expect(0, ['diagnose', join(SNAPSHOTS, name), '--json'], { env }).json<DiagnoseResult>();
+    const { verdicts } = cli
+      .expect(0, ['diagnose', join(SNAPSHOTS, name), '--json=full'], { env })
+      .json<DiagnoseResult>();
     for (const [device, trace] of Object.entries(truthOf(name).traces ?? {})) {
       const oom = trace.oom_entries.at(-1);
       const verdict = verdicts.find((candidate) => candidate.device === Number(device));
@@ -120,7 +124,7 @@ corpusSuite('snapshots of the corpus', files, () => {
     (name) => {
       const env = { XDG_CACHE_HOME: directory };
       const total = 84_930_000_000;
-      const args = ['diagnose', join(SNAPSHOTS, name), '--json', '--capacity', `${total}B`];
+      const args = ['diagnose', join(SNAPSHOTS, name), '--json=full', '--capacity', `${total}B`];
       const { verdicts } = cli.expect(0, args, { env }).json<DiagnoseResult>();
       for (const verdict of verdicts) {
         expect(verdict.accounting_total?.bytes).toBe(total);

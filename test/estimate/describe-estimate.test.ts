@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeEstimate, questionOfJson } from '../../src/findings/estimate/describe-estimate.js';
 import type { EstimateModel, EstimateResult } from '../../src/model/results/estimate.js';
+import { worded } from '../../src/report/words/worded.js';
 import { TINY } from './given.js';
 
 function ask(
@@ -9,8 +10,10 @@ function ask(
   set: readonly (readonly [string, string])[] = [],
   model: EstimateModel = 'mbforensics',
 ): EstimateResult {
-  return describeEstimate(
-    questionOfJson(JSON.stringify({ ...TINY, ...inputs }), 'inputs.json', { model, set, device: null }),
+  return worded(
+    describeEstimate(
+      questionOfJson(JSON.stringify({ ...TINY, ...inputs }), 'inputs.json', { model, set, device: null }),
+    ),
   );
 }
 

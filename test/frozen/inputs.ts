@@ -161,7 +161,7 @@ function spell(forms: Forms = {}): string[] {
   return [...both!.flatMap((command) => [command, asJson(command)]), ...json!.map(asJson), ...text!];
 }
 
-const asJson = (command: string): string => `${command} --json`;
+const asJson = (command: string): string => `${command} --json=full`;
 
 const isVerb = (command: string, verb: string): boolean => command === verb || command.startsWith(`${verb} `);
 const order = (name: string): string => createHash('sha256').update(name).digest('hex');

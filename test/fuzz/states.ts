@@ -90,7 +90,7 @@ export async function checkRepository(
     for (const args of [
       ...[
         ['bisect', 'report'],
-        ['bisect', 'report', '--json'],
+        ['bisect', 'report', '--json=full'],
         ['history', '--repo', root],
       ],
     ]) {

@@ -104,7 +104,7 @@ describe('verbs that ask git', () => {
     made.git('config', 'diff.odd.textconv', `touch ${canary} #`);
     made.git('config', 'filter.odd.process', `touch ${canary} #`);
     made.write({ '.git/info/attributes': '* diff=odd filter=odd\n' });
-    const report = ask(made.root, ['bisect', 'report', '--json']);
+    const report = ask(made.root, ['bisect', 'report', '--json=full']);
     expect(report.status).toBe(0);
     const { settings } = JSON.parse(report.stdout) as BisectReportResult;
     expect(settings).toMatchObject([{ key: 'recompute_granularity' }]);
@@ -166,7 +166,7 @@ describe('bisect run', () => {
     await ended;
     rmSync(join(root, 'hold'));
     expect(ask(made.root, run)).toMatchObject({ status: 0 });
-    const report = ask(made.root, ['bisect', 'report', '--json']);
+    const report = ask(made.root, ['bisect', 'report', '--json=full']);
     const { steps } = JSON.parse(report.stdout) as BisectReportResult;
     expect(steps).toMatchObject([{ judgement: 'good', runs: 1 }]);
     expect(readdirSync(join(steps[0]!.bundle, '..'))).not.toContain('running.json');

@@ -8,7 +8,7 @@ import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIX_REASONS } from '../../src/findings/advice/non-fixes.js';
 import { allocatorOptions } from '../../src/findings/flows/explain/upstream.js';
-import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
+import { ALLOCATOR_OPTIONS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { activityData } from '../../src/knowledge/activities.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
@@ -18,9 +18,9 @@ import { moduleLists } from '../../src/knowledge/module-lists.js';
 import { SYMPTOMS } from '../../src/knowledge/symptoms.js';
 import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
 import { upstreamNames } from '../../src/knowledge/upstream-names.js';
-import { wordTable } from '../../src/knowledge/words.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
+import { wordTable } from '../../src/report/words/fill.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from '../../src/text/check-shape.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
@@ -126,7 +126,6 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   'knob-effects': {
     sets: { '*': LIST },
     dtypes: [LIST],
-    causes: { '*': 'string' },
     allocator_options: { '*': { '*': TOWARDS } },
     effects: {
       '*': {
@@ -219,7 +218,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     targets: [{ label: /[A-Z0-9-]+/, mib: 'integer', source: 'string' }],
   },
   'words/history': { notes: { '*': 'string' }, missing: { '*': 'string' } },
-  'words/advice': { limits: TEXTS, shortfall: TEXTS, figures: TEXTS, non_fixes: TEXTS },
+  'words/advice': { limits: TEXTS, shortfall: TEXTS, figures: TEXTS, experiments: TEXTS, non_fixes: TEXTS },
+  'words/facts': { facts: TEXTS },
+  'words/fixes': { sentences: TEXTS },
+  'words/bisect': { sentences: TEXTS },
+  'words/diff': { sentences: TEXTS },
+  'words/presets': { sentences: TEXTS },
+  'words/suspects': { sentences: TEXTS, on_cause: TEXTS },
   'words/verify': { sentences: { '*': 'string' }, needs: { '*': 'string' } },
   'words/symptoms': {
     all: { '*': ANSWER },
@@ -271,7 +276,7 @@ it('causes of effects of knobs exist, and have words', () => {
   const known = [...KNOB_EFFECTS.values(), ...Object.values(ALLOCATOR_OPTIONS).map((causes) => ({ causes }))];
   const causes = new Set(known.flatMap((one) => Object.keys(one.causes)));
   expect([...causes].filter((cause) => !CAUSES.some((one) => one === cause))).toEqual([]);
-  expect(Object.keys(CAUSE_WORDS).sort()).toEqual([...causes].sort());
+  expect(Object.keys(wordTable('phrases', 'cause_parts')).sort()).toEqual([...causes].sort());
 });
 
 it('config-places has one default and names no key twice', () => {

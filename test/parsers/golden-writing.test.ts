@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from '../../parsers/index.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../src/findings/compare/presets/upstream-values-of.js';
 import type { GoldenDocument, MeasuredRank, MeasuredSeries, Measurement } from '../../src/model/measurement.js';
-import { bridgeValuesOf, megatronValuesOf } from '../../src/model/upstream-values-of.js';
 import { SEED } from '../support/level.js';
 import { bridge, PATH, read, refusal, training } from './golden-text.js';
 
@@ -196,7 +196,7 @@ describe('writing', () => {
   });
 
   it('Megatron-LM: seconds, bytes, the rank with the highest peak', () => {
-    expect(writeMegatronGolden(run)).toBe(`{
+    expect(writeMegatronGolden(megatronValuesOf(run))).toBe(`{
     "lm loss": {
         "start_step": 1,
         "end_step": 3,
@@ -253,8 +253,8 @@ describe('writing', () => {
     "max_reserved": 70.0
 }
 `;
-    expect(writeBridgeGolden(run)).toBe(expected);
-    expect(JSON.parse(writeBridgeGolden(run, 'baseline'))).toEqual({ baseline: JSON.parse(expected) });
+    expect(writeBridgeGolden(bridgeValuesOf(run))).toBe(expected);
+    expect(JSON.parse(writeBridgeGolden(bridgeValuesOf(run), 'baseline'))).toEqual({ baseline: JSON.parse(expected) });
   });
 
   it('keeps five significant digits of memory, as Bridge prints them', () => {
@@ -263,7 +263,7 @@ describe('writing', () => {
       first_allocated_bytes: 987_654_321,
       peak_reserved_bytes: 1e11 + 1,
     });
-    expect(bridge(writeBridgeGolden(measurement({ ranks: [odd] })))).toMatchObject({
+    expect(bridge(writeBridgeGolden(bridgeValuesOf(measurement({ ranks: [odd] }))))).toMatchObject({
       alloc: 0.98765,
       max_alloc: 58.812,
       max_reserved: 100,
@@ -274,14 +274,14 @@ describe('writing', () => {
     const iteration = [1, 5, 10, 20];
     const none = iteration.map(() => null);
     const series = { iteration, loss: [4, 3, 2, 1], step_ms: none, tflops: none, grad_norm: none };
-    const { metrics } = training(writeMegatronGolden(measurement({ series })));
+    const { metrics } = training(writeMegatronGolden(megatronValuesOf(measurement({ series }))));
     expect(metrics.get('lm loss')).toMatchObject({ start_step: 1, end_step: 20, step_interval: 5 });
   });
 
   it('of a run without figures is empty', () => {
-    expect(writeMegatronGolden(measurement())).toBe('{}\n');
-    expect(writeBridgeGolden(measurement())).toBe('{}\n');
-    expect(read(writeBridgeGolden(measurement(), '08.22.26'))).toEqual({ kind: 'empty' });
+    expect(writeMegatronGolden(megatronValuesOf(measurement()))).toBe('{}\n');
+    expect(writeBridgeGolden(bridgeValuesOf(measurement()))).toBe('{}\n');
+    expect(read(writeBridgeGolden(bridgeValuesOf(measurement()), '08.22.26'))).toEqual({ kind: 'empty' });
   });
 
   const figure = fc.oneof(
@@ -317,7 +317,7 @@ describe('writing', () => {
     fc.assert(
       fc.property(runs, (made) => {
         const expected = megatronValuesOf(made);
-        const text = writeMegatronGolden(made);
+        const text = writeMegatronGolden(megatronValuesOf(made));
         expect(looksLikeGolden(text)).toBe(true);
         expect(read(text)).toEqual(expected.metrics.size === 0 ? { kind: 'empty' } : expected);
       }),
@@ -330,7 +330,7 @@ describe('writing', () => {
       fc.property(runs, fc.constantFrom(undefined, 'baseline', 'current', '08.22.26'), (made, wrapper) => {
         const all = bridgeValuesOf(made);
         const steps = [...all.steps].filter(([, { lm_loss }]) => lm_loss !== null);
-        const text = writeBridgeGolden(made, wrapper);
+        const text = writeBridgeGolden(bridgeValuesOf(made), wrapper);
         const isEmpty = steps.length === 0 && all.alloc === null && all.max_alloc === null && all.max_reserved === null;
         if (!isEmpty || wrapper === undefined) expect(looksLikeGolden(text)).toBe(true);
         // The file lacks gradient norms.

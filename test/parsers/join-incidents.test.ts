@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { IncidentJoiner } from '../../parsers/log/join-incidents.js';
-import { plainIncident } from '../../src/model/plain-incident.js';
+import { plainIncident } from '../../src/text/plain-incident.js';
 
 it('the joiner loses and repeats nothing, whatever the order, and holds a bounded number', () => {
   const out: number[] = [];

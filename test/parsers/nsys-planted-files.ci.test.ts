@@ -261,12 +261,12 @@ describe('a planted export', () => {
       // This tests the files next to the export.
       rmSync(run.export.path);
       const db = join(scratchDirectory(), 'store.duckdb');
-      const { sources } = cli.expect(0, ['ingest', run.directory, '--db', db, '--json']).json<{
+      const { sources } = cli.expect(0, ['ingest', run.directory, '--db', db, '--json=full']).json<{
         readonly sources: readonly { readonly path: string; readonly status: string; readonly rank: number | null }[];
       }>();
       expect(sources.map(({ status }) => status)).toEqual(['ingested', 'ingested', 'ingested']);
       const select = (sql: string): SqlResult['rows'] =>
-        cli.expect(0, ['sql', sql, '--db', db, '--json']).json<SqlResult>().rows;
+        cli.expect(0, ['sql', sql, '--db', db, '--json=full']).json<SqlResult>().rows;
       const reserved = select(
         `SELECT source.rank, segment.device, count(*)::INTEGER, sum(total_bytes)::BIGINT
          FROM segment JOIN snapshot USING (snapshot_id) JOIN source USING (source_id) GROUP BY ALL ORDER BY ALL`,

@@ -39,7 +39,7 @@ describe('pages in a browser', () => {
   });
   afterAll(async () => browser?.close());
 
-  const ask = <T>(...args: readonly string[]): T => cli.expect(0, [...args, '--json']).json<T>();
+  const ask = <T>(...args: readonly string[]): T => cli.expect(0, [...args, '--json=full']).json<T>();
   let pages = 0;
   /** Writes the page of a command line, and opens it. */
   async function open(args: readonly string[], hash = ''): Promise<{ page: Page; file: string }> {
@@ -74,6 +74,30 @@ describe('pages in a browser', () => {
   function expectQuiet(page: Page): void {
     expect(requests(page)).toHaveLength(1);
     expect(mistakes(page)).toEqual([]);
+  }
+  /** Parts of the printed page that are wider than what holds them, with A4 and margins; erasures of drawings. */
+  async function cutOnPaper(page: Page): Promise<string[]> {
+    const size = { height: 1040, deviceScaleFactor: 1, mobile: false };
+    await page.send('Emulation.setDeviceMetricsOverride', { ...size, width: 703 });
+    await page.send('Emulation.setEmulatedMedia', { media: 'print' });
+    const cut = await page.evaluate<string[]>(`(async () => {
+      const erased = [];
+      const clear = CanvasRenderingContext2D.prototype.clearRect;
+      // A printed canvas repeats its calls, and erases what is below it.
+      CanvasRenderingContext2D.prototype.clearRect = () => erased.push('clearRect');
+      dispatchEvent(new Event('beforeprint'));
+      await new Promise((done) => setTimeout(done, 400));
+      const cut = [...document.querySelectorAll('body *')].filter((one) => one.getClientRects().length > 0 &&
+        !one.closest('svg') && getComputedStyle(one).display !== 'inline' && !one.matches('.unseen') &&
+        one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1).map((one) => one.className + one.textContent.slice(0, 40));
+      CanvasRenderingContext2D.prototype.clearRect = clear;
+      dispatchEvent(new Event('afterprint'));
+      return [...cut, ...erased];
+    })()`);
+    await page.send('Emulation.setEmulatedMedia', { media: '' });
+    await page.send('Emulation.setDeviceMetricsOverride', { ...size, width: 1600, height: 900 });
+    await settled(page);
+    return cut;
   }
   const hashOf = (page: Page): Promise<string> => page.evaluate('location.hash');
   const text = (page: Page, selector: string): Promise<string> =>
@@ -135,6 +159,10 @@ describe('pages in a browser', () => {
       const header = await text(page, '#verdict, header');
       expect(header).toContain('fragmentation');
       expect(header).toContain('expandable_segments:True');
+      expect(header).toContain('world size 32 · TP 4 · PP 4 · VPP 5');
+      expect(await text(page, '#verdict .error-text')).toMatch(
+        /^torch\.OutOfMemoryError: .*Tried to allocate 1\.60 GiB/,
+      );
       const cells = (await cellBytes(page, '#memory details.twin')).map(([bytes]) => bytes);
       for (const part of accounting) expect(cells).toContain(part.bytes);
       expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total!.bytes);
@@ -231,9 +259,63 @@ describe('pages in a browser', () => {
       expect(await page.evaluate(open)).toBe(await page.evaluate('document.querySelectorAll("details").length'));
       await page.evaluate('dispatchEvent(new Event("afterprint"))');
       expect(await page.evaluate<number>(open)).toBe(before);
+      expect(await cutOnPaper(page)).toEqual([]);
       const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: true });
       expect(data.length).toBeGreaterThan(50_000);
       expect(mistakes(page)).toEqual([]);
+    });
+
+    it('is drawn by time with the keyboard, with the same figures and the names of steps', async () => {
+      const readout = await text(page, '#stacked .readout');
+      const pixels = (view: string): Promise<string> =>
+        page.evaluate(
+          `[...document.querySelectorAll('#${view} .surface canvas')].map((canvas) => canvas.toDataURL()).join()`,
+        );
+      const before = [await pixels('stacked'), await pixels('map')];
+      await page.evaluate(
+        `[...document.querySelectorAll('#stacked .choice button')].find((one) => one.textContent === 'time').focus()`,
+      );
+      await press(page, ' ');
+      await page.evaluate('new Promise((done) => setTimeout(done, 600))');
+      expect(await hashOf(page)).toContain('a=time');
+      expect(await text(page, '#stacked [aria-pressed=true]')).toBe('time');
+      expect(await text(page, '#stacked .readout')).toBe(readout);
+      await page.evaluate('document.getElementById("map").scrollIntoView()');
+      await settled(page);
+      const after = [await pixels('stacked'), await pixels('map')];
+      expect(after[0]).not.toBe(before[0]);
+      expect(after[1]).not.toBe(before[1]);
+      await page.evaluate(FOCUS);
+      await press(page, 'ArrowLeft', '+');
+      expect(await text(page, '#stacked .readout')).not.toBe(readout);
+      expect(await hashOf(page)).toMatch(/a=time&z=\d+-\d+/);
+      await press(page, 'ArrowRight', '0');
+      expect(await text(page, '#stacked .readout')).toBe(readout);
+    });
+
+    it('keeps every label within its chart, whatever the numbers', async () => {
+      const log = join(directory, 'slow.log');
+      writeFileSync(
+        log,
+        Array.from(
+          { length: 9 },
+          (_, i) =>
+            ` iteration ${i + 1}/ 9 | consumed samples: ${i} | elapsed time per iteration (ms): ${160_000 + 731 * i}.5 | learning rate: 1.0E-05 | global batch size: 8 | lm loss: ${(-1) ** i * 10 ** (2 * i - 8)} | loss scale: 1.0 |\n`,
+        ).join(''),
+      );
+      const { page: slow } = await open(['report', log]);
+      const labels = await slow.evaluate<
+        [string, boolean][]
+      >(`[...document.querySelectorAll('#iterations .chart svg:not(.swatch)')].flatMap((svg) => {
+        const { left, right } = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll('text')].map((label) => {
+          const box = label.getBoundingClientRect();
+          return [label.textContent, box.left >= left && box.right <= right];
+        });
+      })`);
+      expect(labels.map(([label]) => label)).toContain('2.65 min');
+      expect(labels.filter(([, isInside]) => !isInside)).toEqual([]);
+      await slow.close();
     });
 
     it('is complete without scripts', async () => {
@@ -284,6 +366,8 @@ describe('pages in a browser', () => {
     const cells = (await cellBytes(page, '#differences')).flat();
     for (const component of diff.components.filter(({ delta_bytes: bytes }) => bytes !== 0))
       expect(cells).toContain(component.delta_bytes);
+    expect(await page.evaluate('document.querySelectorAll("#verdict .run-facts").length')).toBe(2);
+    expect(await cutOnPaper(page)).toEqual([]);
     expect(await page.evaluate('document.querySelectorAll(".devices button").length')).toBe(2);
     expectQuiet(page);
   });
@@ -293,6 +377,10 @@ describe('pages in a browser', () => {
     writeFileSync(dump, smallSnapshot({ segments: [[{ size: 4 * MIB }, { size: 16 * MIB, state: 'inactive' }]] }));
     const { page } = await open(['report', dump]);
     expect(await text(page, '#flame .view')).toContain(formatBytes(4 * MIB));
+    const missing = await page.evaluate(
+      `[...document.querySelectorAll('#stacked [aria-disabled]')].map(({ textContent, title }) => textContent + ': ' + title)`,
+    );
+    expect(missing).toEqual(['time: no trace was recorded', 'step: no trace was recorded']);
     expect(mistakes(page)).toEqual([]);
     const log = join(directory, 'oom.log');
     writeFileSync(

@@ -49,7 +49,7 @@ describe('redact', () => {
   beforeAll(() => {
     cli = buildCli();
     writePlantedRun(run);
-    result = cli.expect(0, ['export', 'redact', run, '-o', bundle, '--json']).json<RedactResult>();
+    result = cli.expect(0, ['export', 'redact', run, '-o', bundle, '--json=full']).json<RedactResult>();
   });
 
   it('leaves no planted name in any file', () => {
@@ -118,8 +118,8 @@ describe('redact', () => {
       cli.expect(0, ['report', run, '--redact', '-o', page]),
       cli.expect(0, ['diagnose', run, '--redact', '--full']),
       cli.expect(0, ['diagnose', run, '--redact', '--markdown', '-']),
-      cli.expect(0, ['diagnose', run, '--each', '--redact', '--json']),
-      cli.expect(0, ['log', run, '--redact', '--json']),
+      cli.expect(0, ['diagnose', run, '--each', '--redact', '--json=full']),
+      cli.expect(0, ['log', run, '--redact', '--json=full']),
       cli.expect(0, ['peak', run, '--redact', '--markdown', '-']),
       cli.expect(0, ['export', join(run, 'snapshot_rank0.pickle'), '--redact', '-o', live, '--raw-frames']),
       cli.expect(0, ['export', run, '--redact', '--table', 'config_value', '-o', rows]),

@@ -4,6 +4,7 @@ import { describeTrend } from '../../src/findings/history/read-trend.js';
 import type { RunFigure } from '../../src/findings/history/run-figures.js';
 import type { HistoryMetricName } from '../../src/model/results/history.js';
 import { historyText } from '../../src/report/compare/history-text.js';
+import { worded } from '../../src/report/words/worded.js';
 
 const GIB = 1024 ** 3;
 const figure = (i: number, value: number | null, rest: Partial<RunFigure> = {}): RunFigure => ({
@@ -24,7 +25,8 @@ const draw = (
   runs: readonly RunFigure[],
   look: { width?: number; ascii?: boolean; points?: number } = {},
   metric: HistoryMetricName = 'peak_allocated_bytes',
-): string => historyText(describeTrend(runs, { metric, by: 'run' }), { width: 100, ascii: false, points: 5, ...look });
+): string =>
+  historyText(worded(describeTrend(runs, { metric, by: 'run' })), { width: 100, ascii: false, points: 5, ...look });
 const plot = (text: string): string[] => text.split('\n').filter((line) => /[┤│└]/.test(line));
 
 describe('historyText', () => {

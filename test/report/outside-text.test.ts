@@ -69,7 +69,7 @@ describe('the screen of outside', () => {
     expect(screen.filter((line) => /^rank \d/.test(line))).toEqual(['rank 1 · device 1 · 80.00 GiB in all']);
     expect(screen.join('\n')).toContain('its memory outside PyTorch changed most');
     expect(
-      lines([device(0, [2]), device(1, [2]), device(2, [2])], 0).filter((line) => /^rank/.test(line)),
+      lines([device(0, [2]), device(1, [2]), device(2, [2])], 0).filter((line) => /^rank \d/.test(line)),
     ).toHaveLength(3);
   });
 

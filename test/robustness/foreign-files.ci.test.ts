@@ -32,7 +32,7 @@ it('an empty file that is named: exit 4, MBF2004', () => {
   const cwd = directoryOf('empty-file', { 'x.pickle': '' });
   for (const verb of ['snapshot', 'diagnose', 'peak', 'runs', 'sources'])
     expectCliError(ask(cwd, ...wordsOf(verb), 'x.pickle'), 4, 'MBF2004', 'x.pickle: is empty');
-  const answer = ask(cwd, 'ingest', 'x.pickle', '--json');
+  const answer = ask(cwd, 'ingest', 'x.pickle', '--json=full');
   expect(answer.status).toBe(4);
   expect(answer.json()).toMatchObject({ sources: [{ status: 'failed', error: { code: 'MBF2004' } }] });
 });
@@ -69,7 +69,7 @@ it('a directory of everything at once: what is good is kept', () => {
   });
   makePipe(join(cwd, 'run', 'pipe.log'));
   if (unreadable) chmodSync(join(cwd, 'run', 'secret.pickle'), 0);
-  const answer = ask(cwd, 'ingest', 'run', '--json', '--db', 'a.duckdb');
+  const answer = ask(cwd, 'ingest', 'run', '--json=full', '--db', 'a.duckdb');
   expect(answer.status).toBe(4);
   const { sources } = answer.json<{
     sources: { path: string; status: string; error: { code: string } | null; notes: { kind: string }[] }[];

@@ -152,13 +152,13 @@ describe('names that no terminal should see', () => {
   it.each(Object.keys(VERBS))('%s shows them escaped', (verb) => {
     let shown = 0;
     for (const [i, words] of (QUESTIONS[verb] ?? ['']).map(wordsOf).entries()) {
-      const forms = [['--color', 'always'], ...(i > 0 || verb === 'export' ? [] : [['--json']])];
+      const forms = [['--color', 'always'], ...(i > 0 || verb === 'export' ? [] : [['--json=full']])];
       for (const form of forms) {
         const { stdout, stderr } = ask(...callOf(verb), ...words, ...form);
         const text = `${stdout}${stderr}`.replaceAll(COLOUR, '');
         expect([verb, ...words, hidden(text)]).toEqual([verb, ...words, null]);
         expect(stderr).not.toContain('MBF9001');
-        if (form.includes('--json') && stdout !== '') JSON.parse(stdout);
+        if (form.includes('--json=full') && stdout !== '') JSON.parse(stdout);
         if (SHOWN.test(text)) shown += 1;
       }
     }
@@ -196,7 +196,7 @@ describe('names that no terminal should see', () => {
   });
 
   it('have the same value in JSON, and in CSV with --csv-raw', () => {
-    const { runs } = JSON.parse(ask('runs', '--json').stdout) as { runs: { name: string }[] };
+    const { runs } = JSON.parse(ask('runs', '--json=full').stdout) as { runs: { name: string }[] };
     expect(runs.map(({ name }) => name)).toContain(RUN);
     expect(ask('sql', `SELECT '${EVIL}' AS x`, '--format', 'csv', '--csv-raw').stdout).toBe(`x\n${EVIL}\n`);
   });

@@ -65,7 +65,7 @@ const finished = new Map<string, number>();
 /** In order and without a gap, those that were finished; each is complete. */
 async function expectWholeSourcesOnly(db: string, run: string, isLast: boolean): Promise<void> {
   if (run !== folder) return;
-  const listed = ask(directory, 'runs', 'sources', '--json', '--db', db);
+  const listed = ask(directory, 'runs', 'sources', '--json=full', '--db', db);
   if (listed.status === 2) {
     // Killed before the store existed: then the file does not exist either.
     expect(listed.stderr).toContain('MBF1004');
@@ -98,7 +98,7 @@ async function expectWholeSourcesOnly(db: string, run: string, isLast: boolean):
   finished.set(db, done.length);
   if (!isLast) return;
   // The next ingest does what is left, and no more.
-  const second = ask(directory, 'ingest', run, '--json', '--db', db);
+  const second = ask(directory, 'ingest', run, '--json=full', '--db', db);
   expect(second.status, second.stderr).toBe(0);
   expect(second.json<{ sources: SourceLine[] }>().sources.map(({ path, status }) => [path, status])).toEqual(
     all.map((path, at) => [path, at < done.length ? 'unchanged' : 'ingested']),

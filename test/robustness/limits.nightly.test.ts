@@ -129,7 +129,7 @@ it.each(INPUTS.filter(({ file }) => file !== 'rules.yaml'))(
     writeFileSync(join(folder, 'train.log'), LOG);
     const store = join(directory, 'store.duckdb');
     rmSync(store, { force: true });
-    const { stdout } = await run(name, 'ingest', folder, '--db', store, '--json');
+    const { stdout } = await run(name, 'ingest', folder, '--db', store, '--json=full');
     const { sources } = JSON.parse(stdout) as { sources: { path: string; status: string }[] };
     expect(sources.find(({ path }) => path === 'train.log')?.status).toBe('ingested');
   },

@@ -65,11 +65,11 @@ describe('nine launches with 4,096 ranks each', () => {
   });
 
   it('are all counted', () => {
-    const [run] = cli.expect(0, ['log', 'a', '--json'], { env }).json<LogResult>().runs;
+    const [run] = cli.expect(0, ['log', 'a', '--json=full'], { env }).json<LogResult>().runs;
     expect(run!.attempts).toHaveLength(LAUNCHES);
     expect(run!.ranks_seen).toBe(RANKS);
     expect(run!.incidents).toHaveLength(LAUNCHES);
-    const { ranks } = cli.expect(0, ['log', 'memory', 'a', '--json'], { env }).json<MemoryResult>();
+    const { ranks } = cli.expect(0, ['log', 'memory', 'a', '--json=full'], { env }).json<MemoryResult>();
     expect(ranks).toHaveLength(LAUNCHES * RANKS);
   });
 
@@ -131,12 +131,12 @@ it.each(TEXTS.map(([what, ...more]) => ({ what, more })))('$what: the reader com
   const file = join(directory, name);
   const db = join(directory, `${name}.duckdb`);
   writeFileSync(file, text());
-  const answer = cli.run(['ingest', file, '--db', db, '--quiet', '--json']);
+  const answer = cli.run(['ingest', file, '--db', db, '--quiet', '--json=full']);
   expect([0, 4]).toContain(answer.status);
   expect(answer.stderr).toBe('');
   const { status } = answer.json<IngestResult>().sources[0]!;
   expect(table === undefined ? ['ingested', 'failed'] : ['ingested']).toContain(status);
   if (table === undefined) return;
-  const counted = cli.expect(0, ['sql', `SELECT count(*) FROM ${table}`, '--db', db, '--json']).json<SqlResult>();
+  const counted = cli.expect(0, ['sql', `SELECT count(*) FROM ${table}`, '--db', db, '--json=full']).json<SqlResult>();
   expect(Number(counted.rows[0]![0])).toBe(rows);
 });

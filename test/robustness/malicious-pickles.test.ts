@@ -64,7 +64,7 @@ it.each(Object.keys(FIRING))('%s on the command line: exit 4, one line with the 
       'MBF2102',
       `evil.pickle at byte ${offset}: refused opcode ${opcode}`,
     );
-  const ingested = ask(cwd, 'ingest', 'evil.pickle', '--db', 'a.duckdb', '--json');
+  const ingested = ask(cwd, 'ingest', 'evil.pickle', '--db', 'a.duckdb', '--json=full');
   expect(ingested.status).toBe(4);
   expect(ingested.json()).toMatchObject({ sources: [{ status: 'failed', error: { code: 'MBF2102' } }] });
   const counted = ask(cwd, 'sql', 'SELECT count(*) AS n FROM event', '--db', 'a.duckdb', '--format', 'csv');

@@ -366,7 +366,7 @@ describe('on the command line', () => {
 
   it('a damaged one: exit 0, with what is left and a note', () => {
     writeFileSync(join(root, 'damaged.sqlite'), SQLITE.subarray(0, Math.round(SQLITE.length * 0.8)));
-    const answer = ask(root, 'ingest', 'damaged.sqlite', '--json');
+    const answer = ask(root, 'ingest', 'damaged.sqlite', '--json=full');
     expect(answer).toMatchObject({ status: 0, stderr: '' });
     expect(answer.stdout).toContain('nsys_table_damaged');
   });
@@ -376,7 +376,7 @@ describe('on the command line', () => {
     const padding = { PADDING: { columns: { bytes: 'BLOB' }, rows: [{ bytes: Buffer.alloc(140 * MIB) }] } };
     writeFileSync(join(root, 'x.sqlite'), sqliteBytes(changed(EXPORT, padding)));
     for (const status of ['ingested', 'unchanged']) {
-      const answer = ask(root, 'ingest', 'x.sqlite', '--nsys-all', '--db', 'a.duckdb', '--json');
+      const answer = ask(root, 'ingest', 'x.sqlite', '--nsys-all', '--db', 'a.duckdb', '--json=full');
       expect(answer).toMatchObject({ status: 0, stderr: '' });
       const { sources } = answer.json<{ sources: { notes: { kind: string }[] }[] }>();
       expect(sources).toMatchObject([{ status, rank: 3 }]);

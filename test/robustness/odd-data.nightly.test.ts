@@ -90,7 +90,7 @@ it.each(Array.from({ length: 240 }, (_, i) => i))(
       const verbs = new Set(['diagnose']);
       while (verbs.size < QUESTIONS) verbs.add(pick(VERBS));
       for (const verb of verbs) {
-        const form = verb === 'report' ? ['-o', 'page.html', '--force'] : random() < 0.5 ? ['--json'] : [];
+        const form = verb === 'report' ? ['-o', 'page.html', '--force'] : random() < 0.5 ? ['--json=full'] : [];
         const answer = ask(root, ...wordsOf(verb), ...form, '--db', 'odd.duckdb');
         const isBug = answer.status === 70 || answer.status === null || /MBF9001|at .*\.[cm]?js:\d/.test(answer.stderr);
         if (isBug) bugs.push(`${column.table}.${column.name} = ${value}: ${verb}: ${answer.stderr.slice(0, 300)}`);

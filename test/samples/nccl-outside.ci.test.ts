@@ -32,7 +32,7 @@ describe('the tool on samples/nccl-outside', () => {
   let diagnosis: DiagnoseResult;
   let report: NsysReport;
   beforeAll(() => {
-    const ask = (verb: string) => buildCli().expect(0, [verb, '--db', sampleStore('nccl-outside'), '--json']);
+    const ask = (verb: string) => buildCli().expect(0, [verb, '--db', sampleStore('nccl-outside'), '--json=full']);
     diagnosis = ask('diagnose').json<DiagnoseResult>();
     [report] = ask('nsys').json<NsysResult>().reports as [NsysReport];
   });

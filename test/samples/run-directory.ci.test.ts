@@ -179,7 +179,7 @@ describe.runIf(hasPython)('pickles, read by CPython', () => {
 function snapshotsOf(one: Built, store: string): readonly SnapshotInfo[] {
   const db = join(root, `${store}.duckdb`);
   if (!existsSync(db)) cli.expect(0, ['ingest', one.directory, '--db', db, '--quiet']);
-  return cli.expect(0, ['snapshot', one.name, '--db', db, '--json']).json<SnapshotResult>().snapshots;
+  return cli.expect(0, ['snapshot', one.name, '--db', db, '--json=full']).json<SnapshotResult>().snapshots;
 }
 
 /** The release a file's features tell: the latest whose change it shows. */
@@ -192,7 +192,9 @@ describe('the command line', () => {
     const db = join(root, 'all.duckdb');
     const asked = sampled(built, 2);
     const paths = asked.map(({ directory }) => directory);
-    const result = cli.expect(0, ['ingest', ...paths, '--each', '--db', db, '--quiet', '--json']).json<IngestResult>();
+    const result = cli
+      .expect(0, ['ingest', ...paths, '--each', '--db', db, '--quiet', '--json=full'])
+      .json<IngestResult>();
     for (const one of asked) {
       const sources = result.sources.filter(({ run }) => run === one.name);
       const taken = sources.filter(({ status }) => status === 'ingested').map(({ path }) => path.split('/').at(-1));

@@ -104,7 +104,7 @@ describe('the committed samples', () => {
 
 describe('the tool on the samples', () => {
   it.each(SAMPLES)('finds the cause of $name', ({ name }) => {
-    const args = ['diagnose', '--db', sampleStore(name), '--json'];
+    const args = ['diagnose', '--db', sampleStore(name), '--json=full'];
     const { verdicts } = buildCli().expect(0, args).json<DiagnoseResult>();
     const truth = truthOf(join(ROOT, name));
     const causes = [...new Set(verdicts.map(({ cause }) => cause))];

@@ -9,7 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { readCommand } from '../../src/cli/read-command.js';
 import { VERBS } from '../../src/cli/verbs/index.js';
 import { repoRoot } from '../store/scratch.js';
-import { ask, print, SCREENS } from './screens.js';
+import { expectValid } from './schemas.js';
+import { ask, formatOf, print, SCREENS, type Screen } from './screens.js';
 
 const GOLDEN = join(repoRoot, 'docs', 'screens');
 const PAGES = ['README.md', ...readdirSync(join(repoRoot, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
@@ -27,6 +28,7 @@ describe('docs/screens', () => {
   it.each(SCREENS)('$file: $command', async (screen) => {
     const text = print(screen);
     printed.set(screen.file, text);
+    if (screen.file.endsWith('.json')) expectValid(JSON.parse(text), screen.file);
     if (!screen.file.endsWith('.md')) expect(text).not.toMatch(/undefined|NaN|\[object/);
     await expect(text).toMatchFileSnapshot(join(GOLDEN, screen.file));
   });
@@ -56,12 +58,11 @@ const throughShell = (output: string, exitCode: number, tail: string): string =>
 /** What a page shows, and the folder that its SQL is asked of from then on. */
 function shown(command: string, folder: string): { readonly output: string; readonly folder: string } {
   if (/^sql "[^"]*"$/.test(command)) return { output: ask(folder, command), folder };
-  const screen = SCREENS.find(
-    (one) => one.file.endsWith('.txt') && /^$|^(?: \||;)/.test(command.replace(one.command, '')),
-  );
+  const asked = (one: Screen): string => [one.command, ...formatOf(one.file)].join(' ');
+  const screen = SCREENS.find((one) => /^$|^(?: \||;)/.test(command.replace(asked(one), '')));
   if (screen === undefined) throw new Error(`test/screens/screens.yaml has no such command: ${command}`);
   const golden = printed.get(screen.file) ?? readFileSync(join(GOLDEN, screen.file), 'utf8');
-  const tail = command.slice(screen.command.length);
+  const tail = command.slice(asked(screen).length);
   return { output: tail === '' ? golden : throughShell(golden, screen.exitCode, tail), folder: screen.folder };
 }
 

@@ -43,8 +43,12 @@ const argumentsOf = (command: string): string[] =>
     return names.filter((name) => name.startsWith(prefix!)).map((name) => `${parent}${name}`);
   });
 
-const FORMATS: Readonly<Record<string, readonly string[]>> = { json: ['--json'], md: ['--markdown', '-'], txt: [] };
-const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  json: ['--json=full'],
+  md: ['--markdown', '-'],
+  txt: [],
+};
+export const formatOf = (file: string): readonly string[] => FORMATS[file.split('.').at(-1)!]!;
 
 export function ask(folder: string, command: string, exitCode = 0, format: readonly string[] = []): string {
   const env = { XDG_CACHE_HOME: sharedPath('screens-cache'), MBF_DB: '' };

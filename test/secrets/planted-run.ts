@@ -41,7 +41,7 @@ export function testPlantedRun({ seed, kinds, verbs }: PlantedTest): void {
   });
 
   it('ingest stores none', () => {
-    const answer = cli.run(['ingest', run, '--db', db, '--nsys-all', '--json']);
+    const answer = cli.run(['ingest', run, '--db', db, '--nsys-all', '--json=full']);
     const { sources } = answer.json<{ sources: { path: string; status: string; error: { code: string } | null }[] }>();
     expect(sources.filter(({ status }) => status !== 'ingested').map(({ path, error }) => [path, error?.code])).toEqual(
       [],

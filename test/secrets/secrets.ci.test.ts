@@ -8,11 +8,11 @@ testPlantedRun({
   kinds: KINDS,
   verbs: [
     ...['diagnose', 'config', 'env', 'log', 'memory', 'iterations', 'sources', 'runs', 'advise', 'nsys'].flatMap(
-      (verb) => [wordsOf(verb), [...wordsOf(verb), '--json']],
+      (verb) => [wordsOf(verb), [...wordsOf(verb), '--json=full']],
     ),
     ...['outside', 'profile', 'snapshots', 'timeline', 'allocations', 'state', 'peak', 'attribute'].map(wordsOf),
     ...[1, 2, 3, 4, 5].map((n) => ['show', `E${n}`]),
-    ['show', 'E1', '--json'],
+    ['show', 'E1', '--json=full'],
     ['diagnose', '--markdown', '-'],
     ['report', '-o', 'OUT/report.html', '--force'],
     ...sampled(['parquet', 'csv'], 2).map((format) => [
@@ -26,10 +26,10 @@ testPlantedRun({
     ]),
     ['RUN'],
     ['log', 'config', 'RUN'],
-    ['log', 'env', 'RUN', '--json'],
-    ['explain', 'text', 'RUN/train.log', '--json'],
-    ['explain', 'formats', 'RUN/train.log', '--json'],
+    ['log', 'env', 'RUN', '--json=full'],
+    ['explain', 'text', 'RUN/train.log', '--json=full'],
+    ['explain', 'formats', 'RUN/train.log', '--json=full'],
     ['explain', 'formats', 'RUN/launch.sbatch'],
-    ['lint', 'RUN/config.json', '--json'],
+    ['lint', 'RUN/config.json', '--json=full'],
   ],
 });

@@ -5,5 +5,5 @@ import { KINDS } from './planted-secrets.js';
 testPlantedRun({
   seed: 1,
   kinds: KINDS.filter((_, i) => i % 5 === 0),
-  verbs: [['diagnose'], ['log', 'config', '--json'], ['log', 'env'], ['log', '--json'], ['show', 'E1']],
+  verbs: [['diagnose'], ['log', 'config', '--json=full'], ['log', 'env'], ['log', '--json=full'], ['show', 'E1']],
 });

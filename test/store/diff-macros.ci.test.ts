@@ -166,7 +166,7 @@ describe('the verb diff', () => {
       `INSERT INTO site_match SELECT '#left', '#right', is_right, stack_id, kind, 0, 'forged', 'moved', NULL
        ${call('compared_stack', 'one', 'two')}`,
     );
-    const args = ['diff', 'run:one', 'run:two', '--limit', '0', '--json', '--db'];
+    const args = ['diff', 'run:one', 'run:two', '--limit', '0', '--json=full', '--db'];
     expect(cli.expect(0, [...args, forged]).stdout).toBe(cli.expect(0, [...args, store]).stdout);
   });
 });

@@ -94,7 +94,7 @@ describe('a client that has nothing of ours', () => {
 
   it('gets the figures that the verbs print', async () => {
     const db = sampleStore(FRAGMENTATION);
-    const peak = cli.expect(0, ['peak', '--db', db, '--json']).json<{
+    const peak = cli.expect(0, ['peak', '--db', db, '--json=full']).json<{
       snapshots: { devices: { active_bytes: number; blocks: number }[] }[];
     }>();
     const [sums] = await readDuckDB(db, 'SELECT sum(bytes) AS bytes, sum(blocks) AS blocks FROM peak_site');
@@ -120,7 +120,9 @@ describe('the views of OOMs have the figures that diagnose prints', () => {
   // With a snapshot and a message, and with a message alone.
   it.each([FRAGMENTATION, 'nccl-outside', 'other-process'])('of %s', async (sample) => {
     const db = sampleStore(sample);
-    const { verdicts } = cli.expect(0, ['diagnose', '--db', db, '--json']).json<{ verdicts: readonly Printed[] }>();
+    const { verdicts } = cli
+      .expect(0, ['diagnose', '--db', db, '--json=full'])
+      .json<{ verdicts: readonly Printed[] }>();
     const [ooms = [], parts = []] = await readDuckDB(
       db,
       'FROM oom',
@@ -164,7 +166,7 @@ describe('what is concluded, in a client that has nothing of ours', () => {
   it.each([FRAGMENTATION, 'capacity', 'leak', 'profiler-timeline'])('is what diagnose prints, of %s', (sample) => {
     const file = sampleStore(sample);
     const [rows, evidence, ...tables] = readWithStockClient(file, statements);
-    const { verdicts } = cli.expect(0, ['diagnose', '--db', file, '--json']).json<{
+    const { verdicts } = cli.expect(0, ['diagnose', '--db', file, '--json=full']).json<{
       verdicts: readonly (Row & { readonly evidence: readonly { readonly id: string; readonly kind: string }[] })[];
     }>();
     expect(rows).toEqual(verdicts.map((verdict) => Object.fromEntries(COLUMNS.map((name) => [name, verdict[name]]))));

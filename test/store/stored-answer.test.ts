@@ -53,7 +53,7 @@ describe('a stored answer', () => {
     expect(Object.keys(ARGUMENTS).sort()).toEqual(Object.keys(options).sort());
     const run = copyOf('capacity');
     const { redact, key: _, ...shown } = ARGUMENTS;
-    const questions = [['--json'], ['--json', '--capacity', '200GiB'], ...Object.values(shown), redact!];
+    const questions = [['--json=full'], ['--json=full', '--capacity', '200GiB'], ...Object.values(shown), redact!];
     const answers = questions.map((question) => withCache().ask('diagnose', run, ...question));
     const { ask } = withCache();
     // Each after others, the first ones after all of them.
@@ -66,15 +66,15 @@ describe('a stored answer', () => {
     const { ask, directory, files } = withCache();
     const run = copyOf('llama3-70b-fragmentation');
     const followUps = [
-      ['show', 'E1', run, '--json'],
-      ['advise', run, '--json'],
+      ['show', 'E1', run, '--json=full'],
+      ['advise', run, '--json=full'],
       ['report', run, '-o', '-'],
     ];
     const before = followUps.map((question) => ask(...question));
-    const first = ask('diagnose', run, '--json');
+    const first = ask('diagnose', run, '--json=full');
     expect(followUps.map((question) => ask(...question))).toEqual(before);
     for (const store of files('.duckdb')) rmSync(join(directory, store));
-    expect(ask('diagnose', run, '--json')).toEqual(first);
+    expect(ask('diagnose', run, '--json=full')).toEqual(first);
     expect(ask('diagnose', run).stdout).toContain('VERDICT  fragmentation');
     expect(files('.duckdb')).toEqual([]);
     expect(followUps.map((question) => ask(...question))).toEqual(before);
@@ -83,21 +83,21 @@ describe('a stored answer', () => {
   it('is of files with this content only', () => {
     const { ask, files } = withCache();
     const run = copyOf('capacity');
-    const first = ask('diagnose', run, '--json');
+    const first = ask('diagnose', run, '--json=full');
     writeFileSync(
       join(run, 'log-foundation-foundation.qwen25-32b-longctx-tp1pp8-87191_7586959_0.out'),
       'nothing is in it\n',
     );
-    const changed = ask('diagnose', run, '--json');
+    const changed = ask('diagnose', run, '--json=full');
     expect(changed.stdout).not.toBe(first.stdout);
-    expect(changed).toEqual(withCache().ask('diagnose', run, '--json'));
+    expect(changed).toEqual(withCache().ask('diagnose', run, '--json=full'));
     expect(files('.json')).toHaveLength(2);
   });
 
   it('is made again where its file is damaged', () => {
     const { ask, directory, files } = withCache();
     const run = copyOf('capacity');
-    const first = ask('diagnose', run, '--json');
+    const first = ask('diagnose', run, '--json=full');
     const file = join(directory, files('.json')[0]!);
     const content = readFileSync(file);
     const damages = [
@@ -109,7 +109,7 @@ describe('a stored answer', () => {
     ];
     for (const damage of damages) {
       damage();
-      expect(ask('diagnose', run, '--json')).toEqual(first);
+      expect(ask('diagnose', run, '--json=full')).toEqual(first);
       expect(readFileSync(file).equals(content)).toBe(true);
     }
   });
@@ -135,7 +135,7 @@ describe('a stored answer', () => {
     const { ask, directory, files } = withCache();
     mkdirSync(directory, { recursive: true });
     for (let i = 0; i < 40; i += 1) writeFileSync(join(directory, `${i}-0.json`), '');
-    ask('diagnose', copyOf('capacity'), '--json');
+    ask('diagnose', copyOf('capacity'), '--json=full');
     expect(files('.json')).toHaveLength(32);
     expect(files('.json').filter((name) => statSync(join(directory, name)).size > 0)).toHaveLength(1);
   });

@@ -48,7 +48,7 @@ export function asker(more: RunOptions = {}): Asker {
     ends,
     mbf,
     text: (...args) => mbf(...args).stdout,
-    json: (...args) => mbf(...args, '--json').json(),
+    json: (...args) => mbf(...args, '--json=full').json(),
     refuse(status, ...args) {
       const { stdout, stderr } = ends(status, ...args);
       expect(stdout).toBe('');

@@ -11,13 +11,13 @@ import {
   type LogPlace,
   type LogRow,
 } from '../../src/model/log-rows.js';
-import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import type { Format } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import type { SqlValue } from '../../src/store/to-duckdb.js';
+import { plainIncident } from '../../src/text/plain-incident.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { newStore } from './new-store.js';
 

@@ -1,6 +1,6 @@
 /** The named functions by which data formats (`data-format.ts`) turn printed text into values of rows: a closed set. */
 import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge/config-keys.js';
-import { kindOfXid } from '../../../src/model/program-xids.js';
+import { kindOfXid } from '../../../src/text/program-xids.js';
 import { pythonNumber } from './field-list.js';
 import { plainNumber } from './system/findings.js';
 import { GB, GIB, MIB, millisecondsOf } from './units.js';

@@ -1,11 +1,11 @@
 /** Replays a recording with the variant, the reservations and the private pools that fit best. */
 
 import { pushAll } from '../../model/lists.js';
-import { SEGMENT_ALLOC } from '../../model/trace-action-codes.js';
 import { freedPools, withFreedPools } from '../replay/infer-pools.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
+import { SEGMENT_ALLOC } from '../trace-action-codes.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
 
 /** Searched with fewer entries than this only: each candidate is a replay of its own, though a wrong one ends early. */

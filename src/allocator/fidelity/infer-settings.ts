@@ -5,6 +5,10 @@
  */
 import { getOrAdd } from '../../model/group-by.js';
 import { minOf } from '../../model/lists.js';
+import { freedPools, withFreedPools } from '../replay/infer-pools.js';
+import type { Recording } from '../replay/recording.js';
+import { divisionInterval, roundSize } from '../rounding.js';
+import { type AllocatorSettings, NO_DIVISIONS, POSSIBLE_DIVISIONS, ROUNDUP_INTERVALS } from '../settings.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -13,11 +17,7 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
-import { freedPools, withFreedPools } from '../replay/infer-pools.js';
-import type { Recording } from '../replay/recording.js';
-import { divisionInterval, roundSize } from '../rounding.js';
-import { type AllocatorSettings, NO_DIVISIONS, POSSIBLE_DIVISIONS, ROUNDUP_INTERVALS } from '../settings.js';
+} from '../trace-action-codes.js';
 import { ALLOCATOR_VARIANTS } from '../variants.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
 import { type DumpedState, finalDifference } from './compare-final-state.js';

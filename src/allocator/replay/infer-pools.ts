@@ -4,8 +4,9 @@
  * before the large ones (`release_cached_blocks`): large segments behind small ones were of a private pool. How many of
  * the small ones between were so too is not seen; each number is a guess that a replay has to prove.
  */
-import { ALLOC, SEGMENT_ALLOC, SEGMENT_FREE } from '../../model/trace-action-codes.js';
+
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
+import { ALLOC, SEGMENT_ALLOC, SEGMENT_FREE } from '../trace-action-codes.js';
 import { AddressTable } from '../walk/address-table.js';
 import type { Recording } from './recording.js';
 

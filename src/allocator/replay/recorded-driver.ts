@@ -1,15 +1,9 @@
 /** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
-import {
-  FREE_COMPLETED,
-  OOM,
-  SEGMENT_ALLOC,
-  SEGMENT_FREE,
-  SEGMENT_MAP,
-  SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
+
 import type { PoolId } from '../caching/block.js';
 import type { Driver, FreeSegments, Reservation } from '../caching/driver.js';
 import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
+import { FREE_COMPLETED, OOM, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from '../trace-action-codes.js';
 import { type Recording, reservationKey } from './recording.js';
 import { OPEN_END_BYTES } from './restore-state.js';
 

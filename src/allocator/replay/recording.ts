@@ -2,6 +2,9 @@
  * A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its
  * pool.
  */
+
+import type { PoolId } from '../caching/block.js';
+import type { AllocatorSettings } from '../settings.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -10,9 +13,7 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
-import type { PoolId } from '../caching/block.js';
-import type { AllocatorSettings } from '../settings.js';
+} from '../trace-action-codes.js';
 import { AddressTable } from '../walk/address-table.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
 import type { WalkEvents } from '../walk/walk-input.js';

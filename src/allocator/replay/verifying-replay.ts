@@ -4,6 +4,11 @@
  * fitted: the driver hands out recorded addresses, and only what no rule decides is taken from the record (when a
  * pending free completed, when the program called `empty_cache()`).
  */
+
+import type { Block, Segment } from '../caching/block.js';
+import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
+import { allocationSize, roundSize } from '../rounding.js';
+import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -14,11 +19,7 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
-import type { Block, Segment } from '../caching/block.js';
-import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
-import { allocationSize, roundSize } from '../rounding.js';
-import { SMALL_SEGMENT_BYTES } from '../settings.js';
+} from '../trace-action-codes.js';
 import type { AllocatorVariant } from '../variants.js';
 import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
 import { RecordedPools } from './recorded-pools.js';

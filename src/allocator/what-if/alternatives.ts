@@ -2,10 +2,11 @@
  * What the program may have asked of the allocator: one case for each fact that the file has lost. An answer holds if
  * all cases give it.
  */
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
+
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
 import { allocationSize, roundSize } from '../rounding.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../trace-action-codes.js';
 import type { AllocatorVariant } from '../variants.js';
 import { forcedCompletions, type Operations, operationsOf, type ProgramFacts } from './operations.js';
 import { followRecording } from './simulate.js';

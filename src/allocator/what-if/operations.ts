@@ -4,9 +4,9 @@
 
 import { groupBy } from '../../model/group-by.js';
 import { minOf } from '../../model/lists.js';
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool } from '../replay/replay-outcome.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../trace-action-codes.js';
 
 export const OPERATION = {
   alloc: 0,

@@ -2,7 +2,7 @@
  * Whether blocks outlive their training step, for rules that ask, over the whole trace and not seen from one moment.
  */
 
-import { countUpTo } from '../../model/count-up-to.js';
+import { countUpTo } from '../count-up-to.js';
 import type { Lifetime } from '../match/rule.js';
 import { type Lives, NEVER } from './lives.js';
 import type { PhaseWindows } from './phase-windows.js';

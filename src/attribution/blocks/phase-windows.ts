@@ -4,8 +4,8 @@
  */
 
 import { growColumn } from '../../allocator/walk/grow-column.js';
-import { countUpTo } from '../../model/count-up-to.js';
 import { PHASES, type Phase } from '../../model/log-rows.js';
+import { countUpTo } from '../count-up-to.js';
 import { type Lives, NEVER } from './lives.js';
 import type { StackClasses } from './stack-classes.js';
 

@@ -2,7 +2,7 @@
  * What the autograd engine allocates: its threads lack Python frames, so a block's stack shows at most which operator
  * ran.
  */
-import { countUpTo } from '../../model/count-up-to.js';
+
 import type { Attribution } from '../blocks/attribution.js';
 import { PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
 import { keptRows } from '../blocks/kept-rows.js';
@@ -12,6 +12,7 @@ import { groupRows } from '../blocks/row-groups.js';
 import { sizeClasses } from '../blocks/size-classes.js';
 import { SizeCounts } from '../blocks/size-counts.js';
 import { sizesOfEachSet } from '../blocks/size-sets.js';
+import { countUpTo } from '../count-up-to.js';
 
 export const ACTIVATION_GRADIENT = 'inference.activation-gradient';
 

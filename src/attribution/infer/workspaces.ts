@@ -2,10 +2,11 @@
  * Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream,
  * and look like its output.
  */
-import { countUpTo } from '../../model/count-up-to.js';
+
 import type { LabelledBlocks } from '../blocks/attribution.js';
 import { labelAt, relabelling } from '../blocks/labels.js';
 import { NEVER } from '../blocks/lives.js';
+import { countUpTo } from '../count-up-to.js';
 
 export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
 

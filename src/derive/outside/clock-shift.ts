@@ -1,7 +1,10 @@
 /** Aligns the printed wall clock of a host with UTC. */
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { ClockShift } from '../../model/results/outside.js';
+import { sentencesOf, type Unworded } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
+
+const sentence = sentencesOf('outside');
 
 const MINUTE_US = 60_000_000;
 const QUARTER_US = threshold('outside.zone_step_us');
@@ -23,31 +26,31 @@ export function zoneText(shiftUs: number): string {
   return `UTC${sign}${String(Math.floor(absoluteMinutes / 60)).padStart(2, '0')}:${String(absoluteMinutes % 60).padStart(2, '0')}`;
 }
 
-export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift {
+export type FoundShift = Unworded<ClockShift, 'origin'>;
+
+export function clockShift({ pairs, clocks, given }: ShiftQuestion): FoundShift {
   const isNeeded = clocks.has('printed') && clocks.has('utc');
   if (given !== undefined)
-    return { shift_us: given, is_needed: isNeeded, origin: `given: printed clocks are ${zoneText(given)}` };
+    return { shift_us: given, is_needed: isNeeded, origin: sentence('given', { zone: zoneText(given) }) };
   if (!isNeeded) {
     return {
       shift_us: clocks.has('printed') ? null : 0,
       is_needed: false,
-      origin: 'all times are of one kind of clock',
+      origin: sentence('one_clock'),
     };
   }
   for (const { kind, pairs: count, shift_us: shift } of pairs) {
     const quarters = Math.round(shift / QUARTER_US) * QUARTER_US;
     if (Math.abs(shift - quarters) > MOST_RESIDUE_US) continue;
-    const what = count === 1 ? `one ${kind} that is` : `${count} ${kind}s that are`;
     return {
       shift_us: quarters,
       is_needed: true,
-      origin: `printed clocks are ${zoneText(quarters)}, by ${what} in both`,
+      origin: sentence('zone_by', { zone: zoneText(quarters), what: sentence('events', { count, kind }) }),
     };
   }
   return {
     shift_us: null,
     is_needed: true,
-    origin:
-      'some files print a clock without its zone and others carry UTC; no event is in both, so they are not compared (--utc-offset sets the zone)',
+    origin: sentence('clocks_unknown'),
   };
 }

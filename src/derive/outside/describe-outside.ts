@@ -5,13 +5,20 @@
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import { pick } from '../../model/pick.js';
-import type { ClockShift, OutsideDevice, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
+import type { OutsideDevice, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
+import { sentencesOf, type Text, type Unworded } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readEnvironment } from '../run/env.js';
 import { readLogFacts } from '../run/log-facts.js';
-import { clockShift } from './clock-shift.js';
+import { clockShift, type FoundShift } from './clock-shift.js';
 import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
+
+const sentence = sentencesOf('outside');
+
+type Words = 'joined_by' | 'origin' | 'limits';
+type Outside = Unworded<OutsideResult, Words>;
+type Device = Unworded<OutsideDevice, Words>;
 
 const MISSED_LEAST_BYTES = threshold('outside.missed_least_bytes');
 
@@ -45,7 +52,7 @@ export async function describeOutside(
   runId: number,
   run: string,
   question: OutsideQuestion = {},
-): Promise<OutsideResult> {
+): Promise<Outside> {
   const id = { run_id: runId };
   const places = await store.all('outside.rank_places', id);
   const monitors = bestMonitors(await store.all('outside.monitors', id), places);
@@ -72,7 +79,7 @@ export async function describeOutside(
   });
   const shift = await readShift(store, runId, monitors, readings, traces, question);
   const context: Context = { store, runId, shift, processes, readings, traces, peaks, soleRank: ranks.length === 1 };
-  const devices: OutsideDevice[] = [];
+  const devices: Device[] = [];
   const seen = new Set<number | null>();
   for (const monitor of monitors) {
     const owner = withProcess(context, monitor, joined.get(deviceKey(monitor)));
@@ -88,7 +95,7 @@ export async function describeOutside(
       await describeDevice(
         context,
         null,
-        number === null ? undefined : { rank: number, joinedBy: 'its own lines', pid: null },
+        number === null ? undefined : { rank: number, joinedBy: sentence('own_lines'), pid: null },
       ),
     );
   }
@@ -104,7 +111,7 @@ export async function describeOutside(
 interface Context {
   readonly store: Store;
   readonly runId: number;
-  readonly shift: ClockShift;
+  readonly shift: FoundShift;
   readonly processes: readonly QueryRow<'outside.processes'>[];
   readonly readings: readonly QueryRow<'outside.readings'>[];
   readonly traces: readonly QueryRow<'outside.traces'>[];
@@ -130,9 +137,7 @@ function withProcess(context: Context, monitor: MonitorRow, owner: RankOfDevice 
   const [only] = able;
   if (only === undefined || able.length > 1) return owner;
   const joinedBy =
-    listed.length === 1
-      ? owner.joinedBy
-      : `${owner.joinedBy}; pid ${only.pid}, the only process that held what PyTorch had reserved`;
+    listed.length === 1 ? owner.joinedBy : sentence('only_process', { source: owner.joinedBy, pid: only.pid });
   return { ...owner, pid: only.pid, joinedBy };
 }
 
@@ -166,7 +171,7 @@ async function readShift(
   readings: readonly QueryRow<'outside.readings'>[],
   traces: readonly QueryRow<'outside.traces'>[],
   { shiftUs }: OutsideQuestion,
-): Promise<ClockShift> {
+): Promise<FoundShift> {
   const clocks = new Set<string>();
   if (monitors.length > 0) {
     for (const { clock, timed } of monitors) if (timed > 0) clocks.add(clock);
@@ -182,7 +187,7 @@ async function describeDevice(
   context: Context,
   monitor: MonitorRow | null,
   owner: RankOfDevice | undefined,
-): Promise<OutsideDevice> {
+): Promise<Device> {
   const { store, runId, shift, peaks, processes, soleRank } = context;
   const isOwn = ownRows(context, owner);
   const onDevice = monitor === null ? [] : processes.filter((process) => isOn(process, monitor));
@@ -236,31 +241,22 @@ function missedBytes(monitor: MonitorRow | null, peak: number | null, leastOutsi
 function limitsOf(
   { shift, readings, traces }: Context,
   monitors: readonly MonitorRow[],
-  devices: readonly OutsideDevice[],
+  devices: readonly Device[],
   ranks: readonly number[],
   seen: ReadonlySet<number | null>,
   { rank }: OutsideQuestion,
-): string[] {
-  const limits: string[] = [];
+): Text[] {
+  const limits: Text[] = [];
   if (shift.is_needed && shift.shift_us === null) limits.push(shift.origin);
   if (monitors.length === 0) {
-    limits.push(
-      'no samples of a device: `nvidia-smi --query-gpu=timestamp,index,uuid,memory.total,memory.used --format=csv -l 1` during the run makes them',
-    );
+    limits.push(sentence('no_samples'));
   } else if (rank === undefined) {
     const alone = devices.filter((device) => device.rank === null).length;
-    if (alone > 0 && ranks.length > 0)
-      limits.push(
-        `${alone} of ${devices.length} devices could not be joined to a rank: nothing names host, pid or device of the ranks (NCCL_DEBUG=INFO does)`,
-      );
+    if (alone > 0 && ranks.length > 0) limits.push(sentence('not_joined', { alone, devices: devices.length }));
     const missing = ranks.filter((number) => !seen.has(number));
-    if (missing.length > 0) limits.push(`no samples of the devices of ${missing.length} of ${ranks.length} ranks`);
-    if (monitors.every(({ timed }) => timed === 0))
-      limits.push('the samples have no times, so nothing can be compared with them');
+    if (missing.length > 0) limits.push(sentence('ranks_without', { missing: missing.length, ranks: ranks.length }));
+    if (monitors.every(({ timed }) => timed === 0)) limits.push(sentence('no_times'));
   }
-  if (readings.length === 0 && traces.length === 0)
-    limits.push(
-      'the memory of PyTorch is unknown: no memory lines with a time, no failure message, no snapshot with times',
-    );
+  if (readings.length === 0 && traces.length === 0) limits.push(sentence('pytorch_unknown'));
   return limits;
 }

@@ -6,7 +6,10 @@
 
 import { groupBy } from '../../model/group-by.js';
 import { minOf } from '../../model/lists.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
+
+const sentence = sentencesOf('outside');
 
 type Monitor = Pick<QueryRow<'outside.monitors'>, 'host' | 'device' | 'gpu' | 'display_path'>;
 type Place = QueryRow<'outside.rank_places'>;
@@ -14,7 +17,7 @@ type Listed = Pick<QueryRow<'outside.processes'>, 'host' | 'device' | 'gpu' | 'p
 
 export interface RankOfDevice {
   readonly rank: number;
-  readonly joinedBy: string;
+  readonly joinedBy: Text;
   /** Of the rank's process, if its own messages contain it. */
   readonly pid: number | null;
 }
@@ -70,7 +73,7 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
   const hosts = [...new Set(places.flatMap(({ host }) => host ?? []))];
   const rankOfDevice = new Map<string, RankOfDevice>();
   const taken = new Set<number>();
-  const take = (monitor: Monitor, rank: number, joinedBy: string, pid: number | null): void => {
+  const take = (monitor: Monitor, rank: number, joinedBy: Text, pid: number | null): void => {
     const key = deviceKey(monitor);
     if (rankOfDevice.has(key) || taken.has(rank)) return;
     rankOfDevice.set(key, { rank, joinedBy, pid });
@@ -80,7 +83,7 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
   for (const monitor of monitors) {
     for (const { rank, pid } of places) {
       if (pid !== null && rank !== null && listed(monitor).some((process) => process.pid === pid))
-        take(monitor, rank, `pid ${pid}, which rank ${rank} has by its own messages`, pid);
+        take(monitor, rank, sentence('pid_of', { pid, rank }), pid);
     }
   }
   for (const monitor of monitors) {
@@ -97,7 +100,7 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
       const isIndex = words[3] !== undefined && monitor.device === Number(words[3]);
       // With several nodes, an index without a host is ambiguous.
       if (isBus || (isIndex && (host !== null || hosts.length <= 1)))
-        take(monitor, rank, `NCCL's lines (${isBus ? `bus ${words[4]}` : `device ${words[3]}`})`, null);
+        take(monitor, rank, sentence('nccl_lines', isBus ? { bus: words[4] } : { device: words[3] }), null);
     }
   }
   byOrder(question, hosts, taken, rankOfDevice, take);
@@ -110,7 +113,7 @@ function byOrder(
   hosts: readonly string[],
   taken: ReadonlySet<number>,
   rankOfDevice: ReadonlyMap<string, RankOfDevice>,
-  take: (monitor: Monitor, rank: number, joinedBy: string, pid: number | null) => void,
+  take: (monitor: Monitor, rank: number, joinedBy: Text, pid: number | null) => void,
 ): void {
   const nodes = groupBy(monitors, (monitor) => hostOfMonitor(monitor, hosts));
   for (const [host, devices] of nodes) {
@@ -138,13 +141,13 @@ function byOrder(
       const index = seen[rank - first];
       const monitor = devices.find(({ device }) => device === index);
       if (monitor === undefined || rankOfDevice.has(deviceKey(monitor))) continue;
-      take(monitor, rank, `${isOneNode ? 'one node' : `node ${host}`}, ranks on its devices in order`, null);
+      take(monitor, rank, sentence('in_order', { node: isOneNode ? null : String(host) }), null);
     }
   }
   // One device and one rank need no order.
   const keys = new Set(monitors.map(deviceKey));
   if (keys.size === 1 && ranks.length === 1 && (worldSize ?? 1) === 1 && monitors[0] !== undefined)
-    take(monitors[0], ranks[0]!, 'the only device and the only rank', null);
+    take(monitors[0], ranks[0]!, sentence('only_device'), null);
 }
 
 export function deviceKey({ host, device, gpu }: Pick<Monitor, 'host' | 'device' | 'gpu'>): string {

@@ -44,7 +44,13 @@ export async function readMonitored(store: Store, runId: number): Promise<Readon
   return byRank;
 }
 
-function factsOf({ monitor, points, processes, total_bytes: total, outside }: OutsideDevice): MonitorFacts | null {
+function factsOf({
+  monitor,
+  points,
+  processes,
+  total_bytes: total,
+  outside,
+}: Omit<OutsideDevice, 'joined_by'>): MonitorFacts | null {
   if (monitor === null) return null;
   const failure = points.findLast(({ kind }) => kind === 'failure message');
   const otherProcesses = processes.filter(({ is_own: isOwn }) => isOwn === false);

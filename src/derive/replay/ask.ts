@@ -4,12 +4,12 @@ import { RESERVATION_FACTOR } from '../../allocator/caching/expandable-segments.
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import type { AllocatorVariant } from '../../allocator/variants.js';
 import type { Alternatives } from '../../allocator/what-if/alternatives.js';
 import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
 import type { LostFact, WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
-import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';

@@ -5,10 +5,12 @@
 
 import { type Recording, recordedReserve } from '../../allocator/replay/recording.js';
 import { allocationSize } from '../../allocator/rounding.js';
-import { OOM } from '../../model/trace-action-codes.js';
-import { formatCount } from '../../model/units.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Store } from '../../store/store.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
+
+const sentence = sentencesOf('capacity');
 
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
@@ -22,7 +24,7 @@ export interface RecordedCapacity {
   readonly allowedBytes: number | null;
   /** The smaller of both. */
   readonly capacityBytes: number | null;
-  readonly source: string | null;
+  readonly source: Text | null;
   readonly deviceTotalBytes: number | null;
   /** Memory of the device outside this allocator; null where the total is not known. */
   readonly outsideBytes: number | null;
@@ -49,7 +51,7 @@ export async function readCapacity(
       takenByOthersBytes: 0,
       allowedBytes: allowed,
       capacityBytes: allowed,
-      source: allowed === null ? null : 'the memory fraction in the OOM message',
+      source: allowed === null ? null : sentence('fraction'),
       deviceTotalBytes: total,
       outsideBytes: null,
     };
@@ -63,7 +65,7 @@ export async function readCapacity(
   const reached = reserve.subarray(0, row + 1).reduce((most, bytes) => Math.max(most, bytes), 0);
   const allowedBytes = allowed ?? (isLimited ? reached : null);
   const takenByOthersBytes = Math.max(0, reached - budgetBytes);
-  const entry = `${device.path} entry ${formatCount(oom.seq)}`;
+  const entry = sentence('entry', { path: device.path, entry: oom.seq });
   return {
     budgetBytes,
     takenByOthersBytes,
@@ -71,10 +73,10 @@ export async function readCapacity(
     capacityBytes: Math.min(budgetBytes, allowedBytes ?? budgetBytes),
     source:
       allowed !== null
-        ? 'the memory fraction in the OOM message'
+        ? sentence('fraction')
         : isLimited
-          ? `a limit below the device's free memory (${entry}): at least the most ever reserved`
-          : `reserved + free on the device at the OOM (${entry})`,
+          ? sentence('below_free', { entry })
+          : sentence('at_oom', { entry }),
     deviceTotalBytes: total,
     outsideBytes: total === null ? null : Math.max(0, total - budgetBytes),
   };

@@ -3,8 +3,8 @@
 import type { DumpedState } from '../../allocator/fidelity/compare-final-state.js';
 import type { WalkFindings } from '../../allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording, recordedReserve } from '../../allocator/replay/recording.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
-import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type DeviceHistory, deviceHistory, type TraceOfDevice } from '../trace/device-history.js';
 import { stateAfter } from '../trace/state-at.js';

@@ -13,10 +13,12 @@ import type {
   MemorySamples,
   RankPosition,
 } from '../../model/results/log.js';
-import { formatBytes } from '../../model/units.js';
+import { sentencesOf, type Unworded } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { RankLayout } from './rank-layout.js';
+
+type Flag = Unworded<MemoryFlag, 'text'>;
 
 const METRIC = [
   ...(['metric', 'samples', 'first_iteration', 'last_iteration', 'last_bytes', 'max_bytes'] as const),
@@ -99,25 +101,9 @@ export async function doubtfulReadings(store: Store, runId: number, rank?: numbe
 }
 
 /** What a reader would mark. The text is about the first rank listed. */
-function flagOf({ kind, attempt, ranks, ...figures }: QueryRow<'log.memory_flags'>): MemoryFlag {
-  return { kind: kind as MemoryFlag['kind'], attempt, ranks, text: FLAGS[kind as MemoryFlag['kind']](figures) };
+function flagOf({ kind, attempt, ranks, ...figures }: QueryRow<'log.memory_flags'>): Flag {
+  return { kind: kind as MemoryFlag['kind'], attempt, ranks, text: sentencesOf('memory', 'flags')(kind, figures) };
 }
-
-type FlagFigures = Omit<QueryRow<'log.memory_flags'>, 'kind' | 'attempt' | 'ranks'>;
-
-const FLAGS: Readonly<Record<MemoryFlag['kind'], (figures: FlagFigures) => string>> = {
-  alloc_retries: ({ value }) =>
-    `the driver refused ${value} allocations and the cache was flushed for a second try: close to the limit, or fragmented`,
-  ooms: ({ value }) => `${value} allocations failed and were survived`,
-  inactive_split: ({ value, of_bytes: reserved }) =>
-    `${formatBytes(value)} of ${formatBytes(reserved)} reserved were unusable remainders of split blocks`,
-  reserved_far_above_allocated: ({ value, of_bytes: allocated }) =>
-    `${formatBytes(value)} reserved at most, of which at most ${formatBytes(allocated)} were ever allocated`,
-  growth: ({ metric, value, r2, first_iteration: from, last_iteration: to }) =>
-    `${metric} grew by ${formatBytes(Math.round(value))} an iteration, straight (r² ${r2!.toFixed(2)}), from iteration ${from} to ${to}`,
-  imbalance: ({ value, peaks, of_bytes: compared }) =>
-    `peak allocated ${formatBytes(value)}, while ${peaks === 2 ? 'the other rank has' : 'half of the ranks have at most'} ${formatBytes(compared)}`,
-};
 
 export interface MemoryOptions {
   /** Only this rank, and every record of it. */
@@ -130,7 +116,7 @@ export async function describeMemory(
   run: string,
   layout: { readonly layout: RankLayout | null; readonly origin: string | null },
   options: MemoryOptions = {},
-): Promise<MemoryResult> {
+): Promise<Omit<MemoryResult, 'flags'> & { readonly flags: readonly Flag[] }> {
   const ranks = await memoryRanks(store, runId, layout.layout, { rank: options.rank });
   return {
     schema: 'mbforensics/memory@1',

@@ -7,12 +7,12 @@ import { ChangeJudge, type Judgement } from '../../derive/lint/change.js';
 import { View } from '../../derive/settings/view.js';
 import { pasteLines } from '../../knowledge/spellings.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
-import { textsOf } from '../../knowledge/words.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
-import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
+import type { AdviceChange, AdviceText, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
-import { counted, formatCount, GIB } from '../../model/units.js';
+import { type Sentence, sentencesOf, type Text, type Unworded } from '../../model/statement.js';
+import { GIB } from '../../model/units.js';
 import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
 import { FixOrder, isLargeRequest } from './failing.js';
@@ -26,8 +26,8 @@ import { isConfigured, neededBytes, type Situation, shortfallOf } from './situat
 import { isEnough, stepFigures } from './sufficiency.js';
 import { trainerLines, trainerOf } from './trainer.js';
 
-const limitText = textsOf('advice', 'limits');
-const figureText = textsOf('advice', 'figures');
+const limitText = sentencesOf('advice', 'limits');
+const figureText = sentencesOf('advice', 'figures');
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
 const FLOW = new Set([
@@ -57,9 +57,11 @@ interface ScoredFix {
   readonly judgement: Judgement;
 }
 
-export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'next' | 'symptoms'> {
+type Advice = Unworded<Omit<AdviseResult, 'summary' | 'next' | 'symptoms'>, AdviceText>;
+
+export function advise(situation: Situation): Advice {
   const view = new View(situation.facts);
-  const limits: string[] = [];
+  const limits: Sentence[] = [];
   const estimator = estimatorOf(situation, limits);
   const coming = toComeOf(situation, estimator);
   const toCome = coming.state + coming.flow;
@@ -191,7 +193,7 @@ function acts({ acts_on: target }: FixSpec, context: FixContext): boolean {
   return reach === null || all === null || 100 * reach >= LEAST_REACH * all;
 }
 
-function estimatorOf({ given, noEstimate, isMegatron }: Situation, limits: string[]): ChangeEstimator | null {
+function estimatorOf({ given, noEstimate, isMegatron }: Situation, limits: Sentence[]): ChangeEstimator | null {
   if (!isMegatron) return null;
   if (given === null) {
     if (noEstimate !== null) limits.push(limitText('no_estimate', { why: noEstimate }));
@@ -289,7 +291,7 @@ function estimated(
     return {
       bytes: null,
       by: null,
-      text: 'no estimate: the configuration is incomplete, or the estimator does not model it',
+      text: figureText('not_estimated'),
     };
   const { saving_bytes: bytes } = change;
   const text = figureText('estimated', { ...change, limit_bytes: step.limitBytes });
@@ -343,7 +345,7 @@ function describeFix(
   status: FixStatus,
   rank: number,
   published: PublishedCase | null,
-): AdviceFix {
+): Advice['fixes'][number] {
   const { spec, proposal, saving, cost, judgement } = scoredFix;
   const [broken] = judgement.broken;
   const outcome = published?.outcomes.get(proposal.id);
@@ -375,33 +377,36 @@ function describeFix(
       ...(proposal.requires ?? []),
       ...(unplaced === null ? [] : [unplaced]),
       ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),
-      ...judgement.assumed.map(
-        ({ message, needs }) => `${needs.join(', ')} is unknown and taken for newer: ${message}`,
-      ),
-      ...judgement.undecided.map(
-        ({ rule, needs, message }) => `not refused by ${rule}: ${message} (tell ${needs.join(', ')})`,
-      ),
+      ...judgement.assumed.map(({ message, needs }) => figureText('taken_for_newer', { needs, message })),
+      ...judgement.undecided.map(({ rule, needs, message }) => figureText('not_refused', { rule, message, needs })),
     ],
     forbidden_by: broken?.rule ?? null,
-    forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)} ${broken.fix}`,
+    forbidden_text:
+      broken === undefined
+        ? null
+        : figureText('forbidden', { message: broken.message, ...placeOf(broken.facts), fix: broken.fix }),
     change: proposal.change,
     paste: pasteOf(context, proposal.change, [proposal]),
-    evidence: [...new Map([...cost.evidence, ...proposal.cost.evidence].map((entry) => [entry.text, entry])).values()],
+    evidence: [
+      ...new Map(
+        [...cost.evidence, ...proposal.cost.evidence].map((entry) => [JSON.stringify(entry.text), entry]),
+      ).values(),
+    ],
     disputes: proposal.disputes ?? [],
     source: spec.source,
   };
 }
 
 /** Rules that could not be checked, because settings that they need are unknown. */
-function uncheckedText(unchecked: Judgement['unchecked']): string {
+function uncheckedText(unchecked: Judgement['unchecked']): Text {
   const needs = [...new Set(unchecked.flatMap((rule) => rule.needs))];
-  return `${counted(unchecked.length, 'lint rule')} not checked: unknown ${needs.join(', ')}`;
+  return figureText('unchecked', { rules: unchecked.length, needs });
 }
 
 /** Where the configuration contains what conflicts with a change. */
-function placeOf(facts: readonly LintFact[]): string {
-  const factInFile = facts.find(({ file }) => file !== null && file !== '');
-  return factInFile === undefined
-    ? ''
-    : ` (${factInFile.raw_key}=${factInFile.value}, ${factInFile.file} line ${formatCount(factInFile.line ?? 0)})`;
+function placeOf(facts: readonly LintFact[]): object {
+  const known = facts.find(({ file }) => file !== null && file !== '');
+  return known === undefined
+    ? {}
+    : { key: known.raw_key, value: String(known.value), file: known.file, line: known.line ?? 0 };
 }

@@ -2,6 +2,9 @@
 
 import { EXPERIMENTS, type Experiment, WORKLOADS } from '../../knowledge/measured.js';
 import type { AdviceEvidence } from '../../model/results/advise.js';
+import { sentencesOf, type Unworded } from '../../model/statement.js';
+
+const sentence = sentencesOf('advice', 'experiments');
 
 const BY_ID = new Map(EXPERIMENTS.map((experiment) => [experiment.id, experiment]));
 /** Model and machine: the rest of a workload is printed by `explain`. */
@@ -39,39 +42,30 @@ export function workloadText(id: string): string {
 }
 
 /** `more PP: 668 TFLOP/s/GPU (−5.9 % against golden), peak 53.2 GB, −5.6 GB; … (Llama 3 70B, 32 × H100 80GB)`. */
-export function measured(id: string): AdviceEvidence {
+export function measured(id: string): Unworded<AdviceEvidence, 'text'> {
   const experiment = experimentOf(id);
-  const about = experiment.isRounded === true ? '~' : '';
+  const { step_factor: factor, result } = experiment;
+  // Small changes as percent, large ones as a multiple.
+  const isSmall = factor !== null && factor < 1.2;
   const figures = [
-    ...(experiment.tflops === null
-      ? []
-      : [
-          `${about}${experiment.tflops} TFLOP/s/GPU${experiment.vs_golden_percent === null ? '' : ` (${signed(experiment.vs_golden_percent)} % against golden)`}`,
-        ]),
-    ...(experiment.step_factor === null ? [] : [stepText(experiment.step_factor)]),
-    ...(experiment.throughput_change_percent === null
-      ? []
-      : [`${signed(experiment.throughput_change_percent)} % throughput`]),
-    ...(experiment.peak_gb === null ? [] : [`peak ${about}${experiment.peak_gb} GB`]),
-    ...(experiment.peak_change_gb === null ? [] : [`${signed(experiment.peak_change_gb)} GB`]),
-    ...(experiment.peak_change_percent === null ? [] : [`${signed(experiment.peak_change_percent)} % memory`]),
-    ...(experiment.result === 'passes' ? [] : [experiment.result]),
-  ];
-  const caveat = experiment.caveat === '' ? '' : `; ${experiment.caveat}`;
+    ['tflops', experiment.tflops],
+    ['step_change', isSmall ? Math.round(1e4 * (factor - 1)) / 100 : null],
+    ['step_factor', isSmall ? null : factor],
+    ['throughput', experiment.throughput_change_percent],
+    ['peak', experiment.peak_gb],
+    ['peak_change', experiment.peak_change_gb],
+    ['peak_percent', experiment.peak_change_percent],
+    ['result', result === 'passes' ? null : result],
+  ] as const;
+  const { isRounded: rounded, vs_golden_percent: golden, title, caveat } = experiment;
   return {
-    text: `${experiment.title}: ${figures.join(', ')}${caveat} (${workloadText(id)})`,
+    text: sentence('experiment', {
+      ...{ title, caveat: caveat || null, workload: workloadText(id) },
+      figures: figures.flatMap(([code, value]) => (value === null ? [] : [sentence(code, { value, rounded, golden })])),
+    }),
     grade: 'measured',
     source: experiment.source,
   };
-}
-
-/** Small changes as percent, large ones as a multiple. */
-function stepText(factor: number): string {
-  return factor < 1.2 ? `step ${signed(Math.round(1e4 * (factor - 1)) / 100)} %` : `step time × ${factor}`;
-}
-
-export function signed(value: number): string {
-  return value < 0 ? `−${-value}` : `+${value}`;
 }
 
 function oneDecimal(value: number): number {

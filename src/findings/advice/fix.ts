@@ -12,6 +12,7 @@ import { sumOf as sum } from '../../model/lists.js';
 import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceEvidence, CostBy, SavingBy } from '../../model/results/advise.js';
 import type { ParallelSizes, VersionName } from '../../model/results/log.js';
+import { sentencesOf, type Text, type Unworded } from '../../model/statement.js';
 import type { StepKind } from '../../model/verdict.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
 import type { EstimatedChange } from './estimate-change.js';
@@ -19,10 +20,14 @@ import { experimentOf, lostPercent, measured, workloadText } from './experiments
 import type { Situation } from './situation.js';
 import type { StepFigures } from './sufficiency.js';
 
+type Evidence = Unworded<AdviceEvidence, 'text'>;
+
+const adviceText = sentencesOf('advice', 'figures');
+
 export interface Saving {
   readonly bytes: number | null;
   readonly by: SavingBy | null;
-  readonly text: string;
+  readonly text: Text;
   /** Where more than the bytes decide: a replay that serves the request. Missing: compared with the shortfall. */
   readonly closes?: boolean | null;
 }
@@ -33,20 +38,20 @@ export interface Cost {
   /** How the percentage is known; null where there is none. */
   readonly by: CostBy | null;
   /** Of what was measured elsewhere: model and GPUs. */
-  readonly on: string | null;
-  readonly text: string;
-  readonly evidence: readonly AdviceEvidence[];
+  readonly on: Text | null;
+  readonly text: Text;
+  readonly evidence: readonly Evidence[];
 }
 
 export interface Proposal {
   readonly id: string;
-  readonly title: string;
+  readonly title: Text;
   readonly change: AdviceChange;
-  readonly requires?: readonly string[];
+  readonly requires?: readonly Text[];
   /** Missing: by the estimator. */
   readonly saving?: Saving;
   readonly cost: Cost;
-  readonly disputes?: readonly string[];
+  readonly disputes?: readonly Text[];
   /** Lines of a training script, where a fix is not a setting. */
   readonly python?: readonly string[];
 }
@@ -164,14 +169,15 @@ export function fixesOf(code: FixCode): readonly FixSpec[] {
   });
 }
 
-function costOfData({ cost = 'no source has a figure', free, percent, measured: ids, ...data }: ProposalData): Cost {
+function costOfData({ cost, free, percent, measured: ids, ...data }: ProposalData): Cost {
+  const text = cost ?? adviceText('no_figure');
   if (free !== undefined) return freeByDesign(free);
-  if (ids !== undefined) return costOf(ids[0]!, cost, ...ids.slice(1));
+  if (ids !== undefined) return costOf(ids[0]!, text, ...ids.slice(1));
   const evidence = [
     ...(data.experiments ?? []).map(measured),
     ...(data.evidence ?? []).map((one) => ({ ...one, source: sourceText(one.source) })),
   ];
-  return percent === undefined ? unmeasured(cost, evidence) : byGuide(percent, cost, evidence);
+  return percent === undefined ? unmeasured(text, evidence) : byGuide(percent, text, evidence);
 }
 
 export interface FixContext {
@@ -277,17 +283,17 @@ export function variables(values: Readonly<Record<string, string | null>>): Advi
 }
 
 /** No source has a figure, and nothing in the run gives one. */
-export function unknownSaving(text: string): Saving {
+export function unknownSaving(text: Text): Saving {
   return { bytes: null, by: null, text };
 }
 
 /** No work is added to a step. */
-export function freeByDesign(text = 'none', evidence: Cost['evidence'] = []): Cost {
+export function freeByDesign(text: Text = 'none', evidence: Cost['evidence'] = []): Cost {
   return { percent: 0, by: 'design', on: null, text, evidence };
 }
 
 /** By an experiment on another workload, or several: the figure of the first. */
-export function costOf(id: string, text: string, ...others: readonly string[]): Cost {
+export function costOf(id: string, text: Text, ...others: readonly string[]): Cost {
   return {
     percent: lostPercent(experimentOf(id)),
     by: 'measured',
@@ -297,11 +303,11 @@ export function costOf(id: string, text: string, ...others: readonly string[]): 
   };
 }
 
-function byGuide(percent: number, text: string, evidence: Cost['evidence']): Cost {
+function byGuide(percent: number, text: Text, evidence: Cost['evidence']): Cost {
   return { percent, by: 'guide', on: null, text, evidence };
 }
 
-export function unmeasured(text: string, evidence: Cost['evidence'] = []): Cost {
+export function unmeasured(text: Text, evidence: Cost['evidence'] = []): Cost {
   return { percent: null, by: null, on: null, text, evidence };
 }
 

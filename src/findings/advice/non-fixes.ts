@@ -4,15 +4,16 @@ import { expandableConstraint } from '../../derive/lint/expandable-constraint.js
 import type { Looked } from '../../derive/settings/facts.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
-import { textsOf } from '../../knowledge/words.js';
 import type { NonFix } from '../../model/results/advise.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { type Sentence, sentencesOf, type Unworded } from '../../model/statement.js';
 import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
 import { allocatorSetting, hasExpandable } from './fixes/allocator.js';
 import { checkpointing } from './fixes/any-trainer.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
 import { idleBytes } from './situation.js';
+
+const reasonText = sentencesOf('advice', 'non_fixes');
 
 interface NonFixData {
   readonly id: string;
@@ -22,18 +23,19 @@ interface NonFixData {
   readonly why?: string;
 }
 
-/** `: --gradient_checkpointing=True, train.log line 3`. */
-function setBy(looked: Looked | undefined): string {
+/** `--gradient_checkpointing=True, train.log line 3`. */
+function setBy(looked: Looked | undefined): Sentence | null {
   const explicit = looked?.explicit ?? null;
-  if (explicit === null || explicit.file === '') return '';
-  return `: ${explicit.raw_key}=${explicit.value}, ${explicit.file} line ${formatCount(explicit.line)}`;
+  if (explicit === null || explicit.file === '') return null;
+  const { raw_key: key, value, file, line } = explicit;
+  return sentencesOf('advice', 'figures')('set_by', { key, value: String(value), file, line });
 }
 
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
   verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
 
 /** Figures of why it does not help here; true: as `fixes.yaml` has it; false and null: the question does not arise. */
-export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => object | string | boolean | null>> = {
+export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => object | Sentence | boolean | null>> = {
   vpp(context) {
     const { pp, vpp } = context.config;
     return isMemory(context) && pp !== null && pp >= 2 && { vpp };
@@ -64,18 +66,16 @@ export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => o
     const constraint = expandableConstraint(context.view.facts);
     // PyTorch's own message recommends them, and with them the engine does not start.
     if (constraint?.rule === 'sleep-expand' && (cause === 'external_pressure' || cause === 'undecided'))
-      return `${constraint.text} [${constraint.source}].`;
+      return reasonText('sleep_mode', { constraint: constraint.text, source: constraint.source });
     if (cause !== 'capacity') return null;
-    if (hasExpandable(context)) return `They are on already${setBy(allocatorSetting(context))}.`;
+    if (hasExpandable(context)) return reasonText('expandable_on', { set_by: setBy(allocatorSetting(context)) });
     const replayed = situation.verdict.what_if.filter(({ setting }) => setting.startsWith('expandable_segments:True'));
     if (replayed.length > 0 && replayed.every(({ outcome }) => outcome === 'fits'))
-      return situation.verdict.detail === 'whole_step'
-        ? 'Replayed with them, this request is served, but the rest of the step does not fit.'
-        : null;
+      return situation.verdict.detail === 'whole_step' ? reasonText('expandable_served') : null;
     if (replayed.length > 0 && replayed.every(({ outcome }) => outcome !== 'fits'))
-      return 'Replayed with them, the request still fails.';
+      return reasonText('expandable_fails');
     const idle = idleBytes(situation);
-    return `There is hardly anything to gain: ${idle === null ? 'the idle memory inside PyTorch' : `${formatBytes(idle)} of idle memory inside PyTorch`} cannot serve the request. ${constraint === null ? 'It costs nothing to set them nevertheless.' : `They are not allowed either: ${constraint.text}.`}`;
+    return reasonText('expandable_idle', { idle_bytes: idle, constraint: constraint?.text });
   },
   'smaller-batch'({ situation, view }) {
     const size = view.setting('micro_batch_size');
@@ -114,8 +114,6 @@ export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => o
   },
 };
 
-const reasonText = textsOf('advice', 'non_fixes');
-
 const NON_FIXES = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
 
 /** Of every trainer; the others are settings of Megatron. */
@@ -127,12 +125,12 @@ const OF_ANY_TRAINER: ReadonlySet<string> = new Set([
   'model-against-outside',
 ]);
 
-export function nonFixesOf(context: FixContext): NonFix[] {
+export function nonFixesOf(context: FixContext): Unworded<NonFix, 'why' | 'text'>[] {
   const known = NON_FIXES.filter(({ id }) => context.situation.isMegatron || OF_ANY_TRAINER.has(id));
   return known.flatMap(({ id, title, source, experiments = [], why }) => {
     const reason = NON_FIX_REASONS[id]!(context);
     if (reason === null || reason === false) return [];
-    const text = typeof reason === 'string' ? reason : reason === true ? why! : reasonText(id, reason);
+    const text = reason === true ? why! : 'sentence' in reason ? (reason as Sentence) : reasonText(id, reason);
     return [{ id, title, why: text, evidence: experiments.map(measured), source: sourceText(source) }];
   });
 }

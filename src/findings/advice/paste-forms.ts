@@ -3,7 +3,10 @@
 import type { Framework } from '../../derive/settings/facts.js';
 import { pasteLines } from '../../knowledge/spellings.js';
 import type { AdviceChange, PasteForm } from '../../model/results/advise.js';
+import { type Sentence, sentencesOf } from '../../model/statement.js';
 import type { Situation } from './situation.js';
+
+const adviceText = sentencesOf('advice', 'figures');
 
 const FORMS: Readonly<Record<Framework, readonly PasteForm[]>> = {
   'megatron-bridge': ['sbatch', 'megatron_bridge'],
@@ -32,7 +35,7 @@ const NAMES: Readonly<Record<Framework, string>> = {
  * Settings of a change that the configuration of the run's framework lacks; null where it has all. The number
  * of GPUs is the scheduler's, and the number of layers alone switches offload on.
  */
-export function unplacedText({ settings }: AdviceChange, framework: string | null): string | null {
+export function unplacedText({ settings }: AdviceChange, framework: string | null): Sentence | null {
   const form = FORMS[framework as Framework]?.at(-1);
   if (form === undefined) return null;
   const keys = Object.entries(settings).filter(
@@ -42,5 +45,8 @@ export function unplacedText({ settings }: AdviceChange, framework: string | nul
       pasteLines({ settings: { [key]: value }, env: {} })[form].length === 0,
   );
   if (keys.length === 0) return null;
-  return `${NAMES[framework as Framework]} lacks a setting for ${keys.map(([key, value]) => `${key}=${value}`).join(', ')}: set it in code`;
+  return adviceText('unplaced', {
+    framework: NAMES[framework as Framework],
+    settings: keys.map(([key, value]) => `${key}=${value}`),
+  });
 }

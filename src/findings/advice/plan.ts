@@ -1,8 +1,8 @@
 /** The cheapest changes that together cover the shortfall. */
 
 import { joinChanges } from '../../derive/lint/change.js';
-import { textsOf } from '../../knowledge/words.js';
 import type { AdviceChange, AdvicePlan } from '../../model/results/advise.js';
+import { sentencesOf, type Unworded } from '../../model/statement.js';
 
 /** A fix that may be part of a plan. */
 export interface Candidate {
@@ -21,7 +21,7 @@ export interface Candidate {
   readonly isAnswer: boolean;
 }
 
-export type Plan = Omit<AdvicePlan, 'paste'>;
+export type Plan = Unworded<Omit<AdvicePlan, 'paste'>, 'text'>;
 
 export interface PlanQuestion {
   /** Null: unknown. */
@@ -153,7 +153,7 @@ function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
     saving_bytes: saving,
     closes: of.length === 1 ? only!.closes : true,
     cost_percent: cost,
-    text: textsOf('advice', 'figures')('plan', {
+    text: sentencesOf('advice', 'figures')('plan', {
       ...(of.length === 1 ? { enough: only!.closes === true } : { changes: of.length }),
       ...{ saving_bytes: saving, need_bytes: question.needBytes },
     }),

@@ -4,8 +4,11 @@
  */
 import { loadData } from '../../knowledge/load-data.js';
 import type { Experiment } from '../../knowledge/measured.js';
+import { sentencesOf } from '../../model/statement.js';
 import { experimentOf, lostPercent, measured, workloadText } from './experiments.js';
 import { type Cost, type FixContext, isSet, type Saving, type Sizes } from './fix.js';
+
+const adviceText = sentencesOf('advice', 'figures');
 
 const GB = 1e9;
 
@@ -49,7 +52,7 @@ export function publishedSaving(of: PublishedCase | null, id: string): Saving | 
   return {
     bytes: Math.round((before - after) * GB),
     by: 'measured',
-    text: `measured on this workload: peak ${before} → ${after} GB`,
+    text: adviceText('published_peak', { before, after }),
   };
 }
 
@@ -62,7 +65,7 @@ export function publishedCost(of: PublishedCase | null, id: string): Cost | unde
     percent: lostPercent(outcome),
     by: 'workload',
     on: workloadText(outcome.id),
-    text: `measured on this workload: ${tflops === null ? `step time × ${factor}` : `${tflops} TFLOP/s/GPU`}`,
+    text: adviceText('published_cost', { tflops, factor }),
     evidence: [measured(outcome.id)],
   };
 }

@@ -5,8 +5,8 @@
 
 import type { Circumstances } from '../../derive/circumstances.js';
 import { TRAINER_KEY } from '../../knowledge/trainers.js';
-import { textsOf } from '../../knowledge/words.js';
 import { sumOf } from '../../model/lists.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
 
@@ -48,12 +48,12 @@ export function isConfigured({ facts }: Situation): boolean {
   );
 }
 
-const shortfallText = textsOf('advice', 'shortfall');
+const shortfallText = sentencesOf('advice', 'shortfall');
 
 /** Bytes by which a request failed, and how that is known. */
 export interface Shortfall {
   readonly bytes: number | null;
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** Sums of the cause tests, whichever has them: all are made of the same figures. */

@@ -8,12 +8,15 @@ import type {
   ContractEntry,
   JudgedComparison,
 } from '../../model/results/compare.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Store } from '../../store/store.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { type AllowedChanges, compareContract, hasCommonGround, sameLayout } from '../measure/contract.js';
 import type { Tolerances } from '../measure/tolerances.js';
 import { judgeChecks, type Sides } from './judge-checks.js';
 import { componentChanges, pairPeaks, siteChanges } from './site-changes.js';
+
+const sentence = sentencesOf('checks', 'notes');
 
 export interface CompareInput extends Sides {
   readonly goldenName: string;
@@ -80,10 +83,9 @@ function sideOf(name: string, runs: readonly Measurement[], origin: ComparedRun[
   };
 }
 
-function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] {
-  const notes = current.flatMap(({ disturbances }) => disturbances.map(({ text }) => text));
-  if (!hasPair && golden[0]!.peaks.length > 0 !== current[0]!.peaks.length > 0)
-    notes.push('only one side has a memory snapshot: components and call sites cannot be compared');
+function notesOf({ golden, current }: CompareInput, hasPair: boolean): Text[] {
+  const notes: Text[] = current.flatMap(({ disturbances }) => disturbances.map(({ text }) => text));
+  if (!hasPair && golden[0]!.peaks.length > 0 !== current[0]!.peaks.length > 0) notes.push(sentence('one_snapshot'));
   return notes;
 }
 

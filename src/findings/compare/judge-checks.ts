@@ -97,7 +97,7 @@ function checkOf(row: Row, sides: Sides): CompareCheck {
 
 function whyOf(row: Row, { golden, current }: Sides): CheckReason | null {
   const { reason, reason_rank: rank, reason_from: from, reason_to: to, reason_text: text } = row;
-  const code = reason as CheckReason['code'] | null;
+  const code = reason as Exclude<CheckReason['code'], 'preset'> | null;
   switch (code) {
     case null:
       return null;

@@ -4,11 +4,14 @@ import { MbfError } from '../../model/errors.js';
 import type { StepSeries, UpstreamValues } from '../../model/golden-values.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { CompareCheck, CompareVerdict } from '../../model/results/compare.js';
-import { bridgeValuesOf, megatronValuesOf } from '../../model/upstream-values-of.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Store } from '../../store/store.js';
 import { judgeChecks } from './judge-checks.js';
 import { judgeBridge } from './presets/bridge.js';
 import { judgeMegatron, type MegatronOptions } from './presets/megatron-lm.js';
+import { bridgeValuesOf, megatronValuesOf } from './presets/upstream-values-of.js';
+
+const sentence = sentencesOf('presets');
 
 export interface PresetSide {
   readonly name: string;
@@ -20,7 +23,7 @@ export interface PresetSide {
 export interface PresetVerdict {
   readonly verdict: CompareVerdict;
   readonly checks: readonly CompareCheck[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
 }
 
 /** Throws MBF2802 where golden values of the one project are to be judged by the other's rules. */
@@ -117,15 +120,14 @@ function samplesOf(golden: MegatronValues, run: MegatronValues): MegatronValues 
   return { ...golden, metrics };
 }
 
-function leftOut(all: MegatronValues, kept: MegatronValues): string[] {
+function leftOut(all: MegatronValues, kept: MegatronValues): Text[] {
   if (all.kind !== 'megatron_training' || kept.kind !== 'megatron_training') return [];
   const missing = [...all.metrics.keys()].filter((name) => !kept.metrics.has(name));
   const fewer = [...kept.metrics].filter(([name, { values }]) => values.size < all.metrics.get(name)!.values.size);
   return [
-    ...(missing.length > 0 ? [`not in the log of the run, so not judged: ${missing.join(', ')}`] : []),
-    ...fewer.map(
-      ([name, { values }]) =>
-        `${name}: the log of the run has ${values.size} of ${all.metrics.get(name)!.values.size} golden steps; only these are judged`,
+    ...(missing.length > 0 ? [sentence('not_logged', { names: missing })] : []),
+    ...fewer.map(([name, { values }]) =>
+      sentence('fewer_logged', { name, some: values.size, all: all.metrics.get(name)!.values.size }),
     ),
   ];
 }

@@ -4,13 +4,15 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type { DiffPool, DiffTotals, NoSnapshotDiff, SnapshotDiff } from '../../model/results/diff.js';
-import { formatBytes } from '../../model/units.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import { COMPONENTS } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import type { SiteDelta } from './match-sites.js';
 import type { Side, SideTotals } from './side.js';
 import { splitByCaller } from './split-by-caller.js';
 import { SIDES } from './use-sides.js';
+
+const sentence = sentencesOf('diff');
 
 export interface DiffLimits {
   /** Sites shown; undefined = all. */
@@ -134,44 +136,39 @@ function bridgeCompare(a: Side, b: Side): SnapshotDiff['bridge_compare'] {
   };
 }
 
-function notesOf(a: Side, b: Side): string[] {
-  const notes: string[] = [];
+function notesOf(a: Side, b: Side): Text[] {
+  const notes: Text[] = [];
   const [x, y] = [a.info, b.info];
   if (x.ooms > 0 !== y.ooms > 0) {
     const [died, other] = x.ooms > 0 ? ['a', 'b'] : ['b', 'a'];
-    notes.push(`${died} ran out of memory, ${other} did not: its peak is how far it came, not what it needs`);
+    notes.push(sentence('one_oom', { side: died, other }));
   }
   for (const [name, side] of [
     ['a', x],
     ['b', y],
   ] as const) {
-    if (!side.has_trace && side.moment === 'peak')
-      notes.push(`${name} has no trace: its state at the dump is used as its peak`);
-    if (side.basis === 'approximate')
-      notes.push(`the trace of ${name} contradicts itself: some of its blocks may be wrong`);
+    if (!side.has_trace && side.moment === 'peak') notes.push(sentence('no_trace', { side: name }));
+    if (side.basis === 'approximate') notes.push(sentence('contradicts', { side: name }));
   }
   const more = x.no_stack_bytes - y.no_stack_bytes;
   if (Math.abs(more) > MUCH_WITHOUT_STACK * Math.max(x.active_bytes, y.active_bytes)) {
     const [name, side, other] = more > 0 ? (['a', x, 'b'] as const) : (['b', y, 'a'] as const);
     notes.push(
-      `${formatBytes(side.no_stack_bytes)} of ${name} have no allocating stack, ${formatBytes(Math.abs(more))} more than of ${other}: sites that only ${other} shows may be among them`,
+      sentence('no_stack', { stackless_bytes: side.no_stack_bytes, side: name, more_bytes: Math.abs(more), other }),
     );
   }
-  if (x.rank !== y.rank) notes.push(`ranks differ: a is rank ${x.rank ?? 'unknown'}, b is rank ${y.rank ?? 'unknown'}`);
-  if (x.moment !== y.moment) notes.push(`moments differ: a at ${x.moment}, b at ${y.moment}`);
+  if (x.rank !== y.rank) notes.push(sentence('ranks_differ', { a: x.rank, b: y.rank }));
+  if (x.moment !== y.moment) notes.push(sentence('moments_differ', { a: x.moment, b: y.moment }));
   if (x.torch_at_least !== y.torch_at_least) {
-    notes.push(`torch differs: a was written by ${torch(x.torch_at_least)}, b by ${torch(y.torch_at_least)}`);
+    notes.push(sentence('torch_differs', { a: x.torch_at_least, b: y.torch_at_least }));
   }
   return notes;
 }
 
-function ranksNote(ranks: readonly number[]): string[] {
+function ranksNote(ranks: readonly number[]): Text[] {
   if (ranks.length === 0) return [];
-  const shown = ranks.slice(0, 16).join(', ');
-  return [`not in the table of ranks, a side having no such moment: ${shown}${ranks.length > 16 ? ', …' : ''}`];
+  return [sentence('not_in_ranks', { ranks: ranks.slice(0, 16), more: ranks.length > 16 })];
 }
-
-const torch = (version: string | null): string => (version === null ? 'an unknown version' : `${version} or newer`);
 
 function gateOf(growth: number, before: number, limit: DiffLimits['maxGrowth']): SnapshotDiff['gate'] {
   if (limit === undefined) return null;

@@ -25,6 +25,9 @@ import type {
   EstimateModel,
   EstimateResult,
 } from '../../model/results/estimate.js';
+import { sentencesOf, type Text, type Unworded } from '../../model/statement.js';
+
+const sentence = sentencesOf('estimate');
 
 export interface EstimateQuestion {
   readonly model: EstimateModel;
@@ -89,7 +92,7 @@ function valuesOf(given: GivenInputs, origin: string): EstimateInputValue[] {
 /**
  * Throws MBF1001 for settings that are none, for inputs that are missing, and for configurations that Megatron refuses.
  */
-export function describeEstimate(question: EstimateQuestion): EstimateResult {
+export function describeEstimate(question: EstimateQuestion): Unworded<EstimateResult, 'assumptions' | 'not_modelled'> {
   const changes = demandInputs(question.set, 'MBF1001');
   const isChanged = question.set.length > 0;
   const base = isChanged ? baseOf(question) : null;
@@ -159,8 +162,8 @@ function demandComplete(given: GivenInputs): void {
 /** The figures of a model, before any comparison. */
 interface Answer {
   readonly components: readonly EstimateComponent[];
-  readonly assumptions: readonly string[];
-  readonly notModelled: readonly string[];
+  readonly assumptions: readonly Text[];
+  readonly notModelled: readonly Text[];
   readonly stages: EstimateResult['stages'];
   readonly hottest: number | null;
   readonly printed: EstimateResult['printed'];
@@ -178,10 +181,7 @@ function answerOf(model: EstimateModel, inputs: EstimateInputs): Answer {
       if (!isHybrid(inputs)) return answer;
       return {
         ...answer,
-        assumptions: [
-          'Every layer is counted as a transformer layer, as Bridge counts them: state-space layers have no formula.',
-          ...answer.assumptions,
-        ],
+        assumptions: [sentence('hybrid'), ...answer.assumptions],
       };
     }
     case 'mbforensics': {
@@ -201,11 +201,7 @@ function answerOf(model: EstimateModel, inputs: EstimateInputs): Answer {
 }
 
 /** What both projects state that they leave out, in our words. */
-const UPSTREAM_GAPS: readonly string[] = [
-  'everything but weights, gradients, optimizer state and one formula for activations: the allocator, CUDA context, NCCL, workspaces, CUDA graphs, 8-bit copies',
-  'dtypes of the optimizer and of gradients, FSDP, offloading, adapters, full recompute and recompute modules',
-  'pipeline stages other than the most loaded one, and the logits of a last stage that is not the first',
-];
+const UPSTREAM_GAPS: readonly Text[] = [sentence('gap_everything'), sentence('gap_dtypes'), sentence('gap_stages')];
 
 function upstreamAnswer(estimate: UpstreamEstimate, inputs: EstimateInputs, apiLine: string | null): Answer {
   const exact = (name: string, bytes: number): EstimateComponent => ({

@@ -1,7 +1,7 @@
 /** What `diagnose` takes from advice: the answer of `advise` in short. */
 
 import { pick } from '../../model/pick.js';
-import type { DiagnoseAdvice } from '../../model/results/common.js';
+import type { Diagnosis } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
@@ -18,7 +18,7 @@ export async function shortAdvice(
   runId: number,
   run: string,
   verdicts: readonly Verdict[],
-): Promise<DiagnoseAdvice> {
+): Promise<NonNullable<Diagnosis['advice']>> {
   const situation = await readSituation(store, runId, { run, verdicts });
   const advice = advise(situation);
   return {

@@ -42,7 +42,7 @@ export async function readSide(
     values,
     phases: phases
       .filter(({ attempt }) => attempt === newest)
-      .map(({ phase, display_path, line }) => ({ phase, place: `${display_path} line ${line}` })),
+      .map(({ phase, display_path: file, line }) => ({ phase, file, line })),
   };
 }
 

@@ -10,14 +10,13 @@ import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { compareContract, TUNING } from '../measure/contract.js';
 import { baselineOf } from '../symptoms/baseline.js';
 import type { Known, SymptomEvidence, Timer } from '../symptoms/evidence.js';
 import { readTimelines } from '../symptoms/read-timelines.js';
-import { place } from '../symptoms/symptom.js';
+import { fact, place } from '../symptoms/symptom.js';
 import { measureRun } from './measure-run.js';
 
 export interface GivenEvidence {
@@ -63,8 +62,8 @@ export async function readSymptomEvidence(
 }
 
 function deviceBytes({ device }: RawFacts, known: number | null, origin: string | undefined): Known<number> {
-  if (known !== null) return { value: known, text: 'the device', source: origin ?? '' };
-  return { value: device.total_bytes, text: device.name ?? 'the device', source: '' };
+  if (known !== null) return { value: known, text: fact('device'), source: origin ?? '' };
+  return { value: device.total_bytes, text: device.name ?? fact('device'), source: '' };
 }
 
 /** What an earlier launch failed of, a later one may have survived. */
@@ -94,8 +93,8 @@ async function expandableOf(store: Store, runId: number, facts: RawFacts): Promi
     const [value] = values;
     return {
       value: value!,
-      text: `expandable segments ${value ? 'on' : 'off'}`,
-      source: 'recorded in a memory snapshot',
+      text: fact('expandable', { on: value }),
+      source: fact('in_snapshot'),
     };
   }
   for (const name of ALLOCATOR_VARIABLES) {
@@ -104,18 +103,18 @@ async function expandableOf(store: Store, runId: number, facts: RawFacts): Promi
     const value = readAllocConf(known.value).settings.expandableSegments;
     return { value, text: `${name}=${known.value}`, source: known.file === '' ? known.origin : place(known) };
   }
-  const text = `${ALLOCATOR_VARIABLES[0]} not set`;
+  const key = ALLOCATOR_VARIABLES[0];
   switch (facts.env_known) {
     case 'whole':
-      return { value: false, text, source: 'the captured environment' };
+      return { value: false, text: fact('not_set', { key }), source: fact('captured') };
     case 'partial':
       return {
         value: false,
-        text: `${text} in what sets other variables`,
+        text: fact('not_set_there', { key }),
         source: [...facts.env.values()].find(({ file }) => file !== '')?.file ?? '',
       };
     case 'none':
-      return { value: null, text: 'the environment is unknown', source: '' };
+      return { value: null, text: fact('no_environment'), source: '' };
   }
 }
 
@@ -125,7 +124,7 @@ async function readTimers(store: Store, runId: number): Promise<Timer[]> {
       name: name.slice('timer.'.length),
       rank,
       ms: value,
-      source: `${display_path} line ${formatCount(line)}`,
+      source: place({ file: display_path, line }),
     }),
   );
 }

@@ -22,6 +22,7 @@ import { describeState } from '../state/describe-state.js';
 import { describePeaks } from '../state/live/peaks.js';
 import { describeTimelines } from '../timeline/timeline.js';
 import { describeShow, type ShowOptions } from '../verdict/show.js';
+import { reportFacts } from './report-facts.js';
 
 export interface ReportOptions {
   readonly store: Store;
@@ -76,6 +77,7 @@ export async function describeReport(options: ReportOptions): Promise<RunReport>
       program: options.program,
       operand: options.operand,
       diagnosis,
+      facts: [await reportFacts(store, runId, run)],
       evidence: await evidenceOf(options),
       devices,
       other_devices: chosen.slice(options.devices).map(({ row, device }) => ({ handle: row.handle, device })),

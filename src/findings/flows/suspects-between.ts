@@ -8,7 +8,7 @@ import type { DiffComponent } from '../../model/diff-parts.js';
 import { MbfError } from '../../model/errors.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { CompareCheck, Suspect } from '../../model/results/compare.js';
+import type { CompareCheck, FoundSuspect } from '../../model/results/compare.js';
 import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
 import { type GrownSite, grownSites } from '../diff/grown-sites.js';
 import { matchSites } from '../diff/match-sites.js';
@@ -88,7 +88,7 @@ export function suspectsBetween(
   comparison: CommitComparison | null,
   checks: readonly CompareCheck[],
   direction: 'memory' | 'time',
-): Suspect[] {
+): FoundSuspect[] {
   const ranked = rankSuspects({
     comparison,
     sites: grown.sites,

@@ -2,14 +2,17 @@
 import { getOrAdd } from '../../model/group-by.js';
 import { median } from '../../model/median.js';
 import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/results/history.js';
+import type { Text, Unworded } from '../../model/statement.js';
 import type { CommitOrder } from './order-commits.js';
-import type { RunFigure } from './run-figures.js';
+import { type RunFigure, reasonOf } from './run-figures.js';
+
+export type Trend = Unworded<HistoryResult, 'notes' | 'reason'>;
 
 export interface GroupedPoints {
   readonly points: readonly HistoryPoint[];
   /** Exact figures of each point, in the order of ingestion. */
   readonly repeats: readonly (readonly number[])[];
-  readonly leftOut: HistoryResult['left_out'];
+  readonly leftOut: Trend['left_out'];
 }
 
 /** A run with a figure. */
@@ -28,15 +31,15 @@ export function groupPoints(
   by: HistoryAxis,
   order: CommitOrder | undefined,
 ): GroupedPoints {
-  const leftOut: { run: string; commit: string | null; reason: string }[] = [];
+  const leftOut: { run: string; commit: string | null; reason: Text }[] = [];
   const fullIds = order === undefined ? wholeIds(runs) : undefined;
   const groups = new Map<string, { commit: string | null; runs: Known[] }>();
   for (const run of runs) {
-    const leave = (reason: string): void => void leftOut.push({ run: run.run, commit: run.commit, reason });
+    const leave = (reason: Text): void => void leftOut.push({ run: run.run, commit: run.commit, reason });
     const commit = run.commit === null ? null : (order?.find(run.commit) ?? fullIds?.get(run.commit) ?? null);
-    if (run.value === null) leave(run.missing ?? 'no figure');
-    else if (commit === null && run.commit !== null) leave('its commit is not in the history of the repository');
-    else if (commit === null && (by === 'commit' || order !== undefined)) leave('ingested without --commit');
+    if (run.value === null) leave(run.missing ?? reasonOf('figure'));
+    else if (commit === null && run.commit !== null) leave(reasonOf('not_in_history'));
+    else if (commit === null && (by === 'commit' || order !== undefined)) leave(reasonOf('without_commit'));
     else {
       const key = by === 'commit' ? commit! : `${groups.size}`;
       getOrAdd(groups, key, () => ({ commit, runs: [] })).runs.push({ ...run, value: run.value });

@@ -1,5 +1,4 @@
 /** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
-import { textsOf } from '../../knowledge/words.js';
 import { MbfError } from '../../model/errors.js';
 import { maxOf, minOf } from '../../model/lists.js';
 import { median } from '../../model/median.js';
@@ -11,17 +10,17 @@ import {
   type HistoryChange,
   type HistoryMetricName,
   type HistoryPoint,
-  type HistoryResult,
 } from '../../model/results/history.js';
-import { counted, formatCount } from '../../model/units.js';
+import { type Sentence, sentencesOf } from '../../model/statement.js';
+import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';
-import { groupPoints } from './group-points.js';
+import { groupPoints, type Trend } from './group-points.js';
 import { repeatNoise } from './noise.js';
 import { type CommitOrder, orderCommits } from './order-commits.js';
 import { type RunFigure, readRunFigures } from './run-figures.js';
 
-const noteText = textsOf('history', 'notes');
+const noteOf = sentencesOf('history', 'notes');
 
 export interface TrendOptions {
   readonly metric: HistoryMetricName;
@@ -43,13 +42,13 @@ export interface TrendOptions {
  * @throws MbfError MBF1002 where `from` or `to` is not in it, MBF1001 where they are the wrong way round, MBF1008 where
  * the history has none of the commits
  */
-export async function readTrend(store: Store, options: TrendOptions): Promise<HistoryResult> {
+export async function readTrend(store: Store, options: TrendOptions): Promise<Trend> {
   const all = await readRunFigures(store, options.metric);
   return describeTrend(options.label === undefined ? all : all.filter(({ label }) => label === options.label), options);
 }
 
 /** The same for given figures. Pure. */
-export function describeTrend(runs: readonly RunFigure[], options: TrendOptions): HistoryResult {
+export function describeTrend(runs: readonly RunFigure[], options: TrendOptions): Trend {
   const { metric, history } = options;
   const { unit, worse } = HISTORY_METRICS[metric];
   const minChange = options.minChange ?? DEFAULT_MIN_CHANGE;
@@ -160,7 +159,7 @@ function notesOf(
   by: HistoryAxis,
   hasHistory: boolean,
   metric: HistoryMetricName,
-): string[] {
+): Sentence[] {
   const shown = new Set(points.flatMap(({ names }) => names));
   const used = runs.filter(({ run, value }) => value !== null && shown.has(run));
   const count = (isIt: (run: RunFigure) => boolean): number => used.filter(isIt).length;
@@ -170,7 +169,6 @@ function notesOf(
     ...{
       least_points: LEAST_POINTS,
       failed: died,
-      dead: `${counted(died, 'run')} died`,
       by,
       least: minOf(ends),
       most: Math.max(0, maxOf(ends)),
@@ -187,5 +185,5 @@ function notesOf(
     sources: new Set(used.map(({ source }) => source)).size > 1,
     iterations: metric === 'loss' && figures.least < figures.most,
   };
-  return Object.entries(notes).flatMap(([code, applies]) => (applies ? [noteText(code, figures)] : []));
+  return Object.entries(notes).flatMap(([code, applies]) => (applies ? [noteOf(code, figures)] : []));
 }

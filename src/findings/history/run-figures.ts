@@ -4,10 +4,10 @@
 
 import { roleOf } from '../../derive/run/first-failure.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
-import { textsOf } from '../../knowledge/words.js';
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -20,7 +20,7 @@ export interface RunFigure {
   readonly ending: HistoryEnding;
   /** Null if `missing` gives the reason. */
   readonly value: number | null;
-  readonly missing: string | null;
+  readonly missing: Text | null;
   readonly approximate: boolean;
   readonly isLowerBound: boolean;
   /** Its source. */
@@ -70,8 +70,8 @@ const MISSING: Omit<Figure, 'missing'> = {
   source: 'log',
   lastIteration: null,
 };
-const missingText = textsOf('history', 'missing');
-const missing = (code: string, figures: object = {}): Figure => ({ ...MISSING, missing: missingText(code, figures) });
+export const reasonOf = sentencesOf('history', 'missing');
+const missing = (code: string, figures: object = {}): Figure => ({ ...MISSING, missing: reasonOf(code, figures) });
 const figure = (value: number, rest: Partial<Figure> = {}): Figure => ({ ...MISSING, value, missing: null, ...rest });
 
 const PEAKS = {

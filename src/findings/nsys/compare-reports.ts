@@ -3,15 +3,12 @@
 import { steadyWindow } from '../../derive/nsys/step-windows.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { LOST_EVENTS } from '../../model/nsys-rows.js';
-import type {
-  NsysBudget,
-  NsysBudgetDelta,
-  NsysComparison,
-  NsysDeviceBudget,
-  NsysKernelDelta,
-  NsysReport,
-} from '../../model/results/nsys.js';
+import type { NsysBudget, NsysBudgetDelta, NsysDeviceBudget, NsysKernelDelta } from '../../model/results/nsys.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Store } from '../../store/store.js';
+import type { NsysComparison, NsysReport } from './unworded.js';
+
+const sentence = sentencesOf('nsys');
 
 /** One of two runs: read separately, since two runs may be in one store, which a process opens once. */
 export interface ComparedRun {
@@ -135,16 +132,19 @@ function memoryCallDeltas(a: ComparedRun, b: ComparedRun): NsysComparison['memor
 }
 
 /** Reasons why a difference of times may have another meaning. */
-function warnings(a: ComparedRun, b: ComparedRun): string[] {
-  const warnings: string[] = [];
-  const differ = (what: string, of: (report: NsysReport) => string | null): void => {
+function warnings(a: ComparedRun, b: ComparedRun): Text[] {
+  const warnings: Text[] = [];
+  const differ = (what: Text, of: (report: NsysReport) => string | null): void => {
     const words = ({ reports }: ComparedRun): string =>
       [...new Set(reports.map((report) => of(report) ?? 'unknown'))].sort().join(', ');
-    if (words(a) !== words(b)) warnings.push(`${what} differs: ${words(a)} and ${words(b)}`);
+    if (words(a) !== words(b)) warnings.push(sentence('differs', { what, a: words(a), b: words(b) }));
   };
-  differ('the GPU', ({ gpus }) => [...new Set(gpus.map(({ name }) => name ?? 'unknown'))].sort().join(' + ') || null);
-  differ('the version of nsys', ({ nsys_version }) => nsys_version);
-  differ('what was captured', ({ tables }) =>
+  differ(
+    sentence('gpu'),
+    ({ gpus }) => [...new Set(gpus.map(({ name }) => name ?? 'unknown'))].sort().join(' + ') || null,
+  );
+  differ(sentence('nsys_version'), ({ nsys_version }) => nsys_version);
+  differ(sentence('captured'), ({ tables }) =>
     [
       'NVTX_EVENTS',
       'CUPTI_ACTIVITY_KIND_KERNEL',
@@ -155,17 +155,21 @@ function warnings(a: ComparedRun, b: ComparedRun): string[] {
       .filter((name) => name in tables)
       .join(' '),
   );
-  differ('where steps come from', ({ steps_by }) => (steps_by === null ? null : `${steps_by.by} "${steps_by.text}"`));
+  differ(sentence('steps_from'), ({ steps_by }) => (steps_by === null ? null : `${steps_by.by} "${steps_by.text}"`));
   for (const { run, reports } of [a, b]) {
-    if (reports.length === 0) warnings.push(`run ${run} has no export`);
+    if (reports.length === 0) warnings.push(sentence('no_export', { run }));
     for (const { path, steps, diagnostics } of reports) {
       const count = steps.filter(({ pid }) => pid === steps[0]?.pid).length;
       if (count < LEAST_STEPS)
         warnings.push(
-          `${run}/${path}: ${count === 0 ? 'no steps are known, so the whole captures are compared' : `only ${count} steps`}`,
+          sentence('of_report', {
+            run,
+            path,
+            text: sentence(count === 0 ? 'no_steps' : 'few_steps', { steps: count }),
+          }),
         );
       const lost = diagnostics.find(({ text }) => LOST_EVENTS.test(text));
-      if (lost !== undefined) warnings.push(`${run}/${path}: events may be missing: ${lost.text}`);
+      if (lost !== undefined) warnings.push(sentence('events_missing', { run, path, text: lost.text }));
     }
   }
   return warnings;

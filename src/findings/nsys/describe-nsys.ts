@@ -3,10 +3,11 @@
 import { rangeStacks } from '../../derive/nsys/range-stacks.js';
 import { demandStepRange } from '../../derive/nsys/step-windows.js';
 import { groupBy } from '../../model/group-by.js';
-import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/results/nsys.js';
+import type { NsysMemoryCurve, NsysRangeWork } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
 import { readReport } from './read-report.js';
+import type { NsysReport, NsysResult } from './unworded.js';
 
 export interface NsysQuestions {
   /** Show the NVTX ranges open at this time: ns of the report's clock. */

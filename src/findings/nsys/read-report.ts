@@ -10,12 +10,15 @@ import type {
   NsysDeviceBudget,
   NsysDriverAccount,
   NsysProcess,
-  NsysReport,
   NsysStep,
 } from '../../model/results/nsys.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { notCaptured } from './not-captured.js';
+import type { NsysReport } from './unworded.js';
+
+const sentence = sentencesOf('nsys');
 
 /** Most kernels listed by name. */
 const MOST_KERNELS = 30;
@@ -86,9 +89,9 @@ export async function readReport(store: Store, runId: number, row: ReportRow, st
   };
 }
 
-function notKept(tables: readonly QueryRow<'nsys.tables'>[]): { name: string; reason: string }[] {
+function notKept(tables: readonly QueryRow<'nsys.tables'>[]): { name: string; reason: Text }[] {
   return tables.flatMap(({ name, is_read }) =>
-    is_read ? [] : [{ name, reason: PRIVATE_TABLES.get(name) ?? 'it could not be read' }],
+    is_read ? [] : [{ name, reason: PRIVATE_TABLES.get(name) ?? sentence('unreadable') }],
   );
 }
 

@@ -6,13 +6,13 @@ import { deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps } from '../../derive/trace/steps.js';
 import { NULL_I32 } from '../../model/columns.js';
 import { maxOf } from '../../model/lists.js';
-import { encodeDevice } from '../../model/picture/device-bytes.js';
 import { columnStart, courseOf, type Level } from '../../model/picture/levels.js';
 import type { PageDevice, PageLevel, PageMark } from '../../model/picture/page-data.js';
 import { formatBytes } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { chooseBlocks } from './choose-blocks.js';
 import { chooseRanges, type NamedRange, wholeRange } from './choose-ranges.js';
+import { encodeDevice } from './encode-device.js';
 import { lifetimeCells } from './lifetime-cells.js';
 import { type DeviceId, readBlocks, readDrawn, readSegments } from './read-columns.js';
 
@@ -62,12 +62,13 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
   const peakSeq = whole!.at[peakColumn]!;
   const peakBytes = whole!.active[peakColumn]!;
   const ranges = chooseRanges({ ...bounds, oomSeqs, peakSeq: Math.max(firstSeq, peakSeq), steps });
-  const levels = await withTimes(
+  const firstTimeUs = span === undefined || span.untimed > 0 ? null : span.first_time_us;
+  const { levels, isOrdered } = await withTimes(
     store,
     id,
     [whole!, ...course.levels(ranges.slice(1))],
     ranges,
-    span === undefined || span.untimed > 0 ? null : span.first_time_us,
+    firstTimeUs,
   );
   const moments = [...new Set([...oomSeqs.slice(0, 1), peakSeq, lastSeq])];
   const chosen = chooseBlocks(blocks, bounds, moments, options.mostBlocks);
@@ -115,7 +116,8 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
     unitBytes,
     components,
     deviceTotalBytes: options.deviceTotalBytes,
-    firstTimeUs: levels[0]!.startUs.length === 0 ? null : (span?.first_time_us ?? null),
+    firstTimeUs: isOrdered ? firstTimeUs : null,
+    noTimes: firstTimeUs === null ? 'missing' : isOrdered ? null : 'unordered',
     levels: ranges,
     marks: marks.sort((a, b) => a.seq - b.seq),
     steps: steps.slice(-MOST_STEPS).map((step) => ({
@@ -166,28 +168,38 @@ async function stackTexts(
   return { stacks, frames };
 }
 
-/** Times of the first entries of columns, where every entry has one. */
+/** The clock of entries may go back by this share of the whole trace: threads take their time before they wait. */
+const MOST_BACK = 0.001;
+
+/** Times of the first entries of columns, where every entry has one and they are in order. */
 async function withTimes(
   store: Store,
   id: DeviceId,
   levels: readonly Level[],
   ranges: readonly NamedRange[],
   firstTimeUs: number | null,
-): Promise<PageLevel[]> {
+): Promise<{ readonly levels: PageLevel[]; readonly isOrdered: boolean }> {
   const starts = levels.map((level) => Array.from({ length: level.columns }, (_, i) => columnStart(level, i)));
   const times = new Map<number, number>();
   if (firstTimeUs !== null)
     for (const { seq, time_us } of await store.all('picture.times', { ...id, seqs: starts.flat().join() }))
       if (time_us !== null) times.set(seq, time_us - firstTimeUs);
-  return levels.map((level, i) => {
+  let back = 0;
+  const inOrder = starts.map((seqs) => {
     let latest = 0;
-    const startUs =
-      firstTimeUs === null
-        ? []
-        : starts[i]!.map((seq) => {
-            latest = Math.max(latest, times.get(seq) ?? latest);
-            return latest;
-          });
-    return { ...level, name: ranges[i]!.name, startUs: Float64Array.from(startUs) };
+    return Float64Array.from(seqs, (seq) => {
+      const time = times.get(seq) ?? latest;
+      back = Math.max(back, latest - time);
+      latest = Math.max(latest, time);
+      return latest;
+    });
   });
+  const isOrdered = firstTimeUs !== null && back <= MOST_BACK * inOrder[0]!.at(-1)!;
+  return {
+    levels: levels.map((level, i) => ({
+      ...level,
+      ...{ name: ranges[i]!.name, startUs: isOrdered ? inOrder[i]! : new Float64Array(0) },
+    })),
+    isOrdered,
+  };
 }

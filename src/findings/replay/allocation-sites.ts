@@ -1,9 +1,9 @@
 /** The call site of every allocation of a recording, those that were live before it included. */
 
 import type { Recording } from '../../allocator/replay/recording.js';
+import { ALLOC } from '../../allocator/trace-action-codes.js';
 import { readStacks, siteOf } from '../../derive/stacks/read-stacks.js';
 import { getOrAdd } from '../../model/group-by.js';
-import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 
 export interface AllocationSites {

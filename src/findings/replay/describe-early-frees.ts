@@ -4,6 +4,7 @@
  */
 
 import { roundSize } from '../../allocator/rounding.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import { cheapestWindows } from '../../allocator/what-if/early-frees.js';
 import { simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
@@ -13,7 +14,6 @@ import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
 import { stateAt } from '../../derive/trace/state-at.js';
 import { MbfError } from '../../model/errors.js';
 import type { EarlyFree } from '../../model/results/replay.js';
-import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { hex } from '../state/state-view.js';
 

@@ -1,6 +1,7 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
 
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
+import { OOM } from '../../allocator/trace-action-codes.js';
 import {
   calibrate,
   leastCapacities,
@@ -24,11 +25,13 @@ import { readSteps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
 import { maxOf } from '../../model/lists.js';
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
-import { OOM } from '../../model/trace-action-codes.js';
+import { type Sentence, sentencesOf, type Unworded } from '../../model/statement.js';
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';
+
+const sentence = sentencesOf('what-if');
 
 export interface WhatIfOptions {
   /** `KEY:VALUE` parts, together one setting. */
@@ -42,11 +45,6 @@ export interface WhatIfOptions {
   readonly freeEarly: boolean;
 }
 
-const AVOIDED =
-  'Avoiding this OOM does not prove that training fits later: the trace ends here, and later requests were not recorded.';
-const END_OF_TRACE =
-  'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
-
 /**
  * Throws MBF2501 where the trace cannot be replayed: numbers of a model that does not describe the recording would be
  * made up.
@@ -55,7 +53,7 @@ export async function describeWhatIf(
   store: Store,
   chosen: ChosenDevice,
   options: WhatIfOptions,
-): Promise<WhatIfResult> {
+): Promise<Unworded<WhatIfResult, 'caveat' | 'capacity_source'>> {
   const device = await replayDevice(store, chosen);
   const { stored, fidelity, capacity } = device;
   const { recording, history } = stored;
@@ -176,12 +174,12 @@ async function wholeStepOf(store: Store, chosen: ChosenDevice): Promise<WhatIfRe
   return row === undefined ? null : { peak_bytes: row.projected_bytes, outcome: row.step_outcome as WholeStepOutcome };
 }
 
-async function caveatOf(store: Store, chosen: ChosenDevice, { fidelity }: ReplayedDevice): Promise<string> {
-  if (fidelity.outcome.ooms.length > 0) return AVOIDED;
+async function caveatOf(store: Store, chosen: ChosenDevice, { fidelity }: ReplayedDevice): Promise<Sentence> {
+  if (fidelity.outcome.ooms.length > 0) return sentence('avoided');
   const { steps } = await readSteps(store, chosen.snapshotId, chosen.device);
   const whole = steps.filter((step) => step.partial === null).length;
-  if (whole === 0) return END_OF_TRACE;
-  return `The trace holds ${whole} whole training step${whole === 1 ? '' : 's'}: a setting that serves all of it serves such steps; others may ask for more.`;
+  if (whole === 0) return sentence('end_of_trace');
+  return sentence('whole_steps', { steps: whole });
 }
 
 async function recordedOom(store: Store, { recording }: StoredRecording): Promise<WhatIfResult['recorded']['oom']> {

@@ -6,23 +6,16 @@
 import { allocatorParts } from '../../derive/settings/values.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { ChangedValue } from '../../model/results/compare.js';
+import { type Sentence, sentencesOf } from '../../model/statement.js';
 import type { Cause } from '../../model/vocabulary.js';
-import {
-  ALLOCATOR_OPTIONS,
-  CAUSE_WORDS,
-  type CauseTowards,
-  isSameTowards,
-  knobEffect,
-  type Way,
-  wayOf,
-} from './knob-effects.js';
+import { ALLOCATOR_OPTIONS, type CauseTowards, isSameTowards, knobEffect, type Way, wayOf } from './knob-effects.js';
 
 export interface CauseEffect {
   readonly cause: Cause;
   /** `up`: with the newer value the cause is likelier. */
   readonly way: Way;
   /** One clause, the same whichever value is the newer one: `expandable_segments:True reduces fragmentation, …`. */
-  readonly text: string;
+  readonly text: Sentence;
 }
 
 /**
@@ -30,19 +23,14 @@ export interface CauseEffect {
  * and not here.
  */
 export function effectOnCause(change: ChangedValue, cause: Cause): CauseEffect | null {
-  const effects = partsOf(change).flatMap(({ causes, a, b, unset, name }): CauseEffect[] => {
+  const effects = partsOf(change).flatMap(({ causes, a, b, unset, named }): CauseEffect[] => {
     const towards = causes[cause];
     if (towards === undefined || isSameTowards(towards, a ?? unset, b ?? unset)) return [];
     const way = wayOf(towards, a ?? unset, b ?? unset);
-    const words = `${CAUSE_WORDS[cause] ?? cause.replaceAll('_', ' ')}, the cause of the failure`;
     const [more, less] = way === 'up' ? [b, a] : [a, b];
-    const text =
-      way === 'unknown'
-        ? `${name(b ?? a)} bears on ${words}`
-        : less === null
-          ? `${name(more)} increases ${words}`
-          : `${name(less)} reduces ${words}`;
-    return [{ cause, way, text }];
+    const code = way === 'unknown' ? 'bears_on' : less === null ? 'increases' : 'reduces';
+    const value = way === 'unknown' ? (b ?? a) : (less ?? more);
+    return [{ cause, way, text: sentencesOf('suspects', 'on_cause')(code, { ...named, value, cause }) }];
   });
   return effects.find(({ way }) => way === 'up') ?? effects[0] ?? null;
 }
@@ -65,15 +53,15 @@ interface ChangedPart {
   readonly b: string | null;
   /** In force where it is not set. */
   readonly unset: string | null;
-  /** With this value, as it is written. */
-  readonly name: (value: string | null) => string;
+  /** As it is written: `=` or `:` before its value. */
+  readonly named: { readonly key: string; readonly sign: '=' | ':' };
 }
 
 /** The change itself; of a variable of the allocator, the options in it that differ. */
 function partsOf({ key, a, b }: ChangedValue): ChangedPart[] {
   if (!ALLOCATOR_VARIABLES.includes(key)) {
     const { causes = {}, unset = null } = knobEffect(key) ?? {};
-    return [{ causes, a, b, unset, name: (value) => `${key}=${value ?? '(not set)'}` }];
+    return [{ causes, a, b, unset, named: { key, sign: '=' } }];
   }
   const [before, after] = [optionsOf(a), optionsOf(b)];
   return [...new Set([...before.keys(), ...after.keys()])].map((option) => ({
@@ -81,7 +69,7 @@ function partsOf({ key, a, b }: ChangedValue): ChangedPart[] {
     a: before.get(option) ?? null,
     b: after.get(option) ?? null,
     unset: null,
-    name: (value) => `${option}:${value ?? '(not set)'}`,
+    named: { key: option, sign: ':' },
   }));
 }
 

@@ -59,7 +59,6 @@ interface EffectData {
 const DATA = loadData('knob-effects') as {
   readonly sets: Readonly<Record<string, readonly string[]>>;
   readonly dtypes: Towards;
-  readonly causes: Readonly<Partial<Record<Cause, string>>>;
   readonly allocator_options: Readonly<Record<string, CauseTowards>>;
   readonly effects: Readonly<Record<string, EffectData>>;
 };
@@ -97,9 +96,6 @@ export function knobEffect(key: string): KnobEffect | undefined {
 
 /** By the name of an option within the allocator's variables. */
 export const ALLOCATOR_OPTIONS = DATA.allocator_options;
-
-/** What there is more of with a cause, as part of a sentence. */
-export const CAUSE_WORDS = DATA.causes;
 
 /**
  * The direction of a change: `up` towards the given values, `down` away from them; `unknown` if the values do not

@@ -1,5 +1,5 @@
 /** record_function scopes of a snapshot: which one was innermost at a time, and where steps begin and end. */
-import { countUpTo } from '../../model/count-up-to.js';
+import { countUpTo } from '../../attribution/count-up-to.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 

@@ -3,15 +3,18 @@
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
 import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../model/git.js';
-import type { ChangedValue, Suspect } from '../../model/results/compare.js';
+import type { ChangedValue, FoundSuspect } from '../../model/results/compare.js';
+import { sentencesOf } from '../../model/statement.js';
 import type { GrownSite } from '../diff/grown-sites.js';
 import { type Growth, readGrowth } from './growth.js';
 import { isSettingsFile, knobHunks, type Place, programSettings } from './knob-hunks.js';
 import { componentWords } from './memory-words.js';
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
-import { type Scored, scoreHunk, signText, type Visits, visitsOf } from './score-hunk.js';
+import { type Scored, scoreHunk, signOf, type Visits, visitsOf } from './score-hunk.js';
 import { type Failure, scoreCodeOfFailure, scoreKnob, scorePin, scoreVersion } from './score-knob.js';
+
+const sentence = sentencesOf('suspects');
 
 export interface SuspectInput {
   /** Null without a repository: only settings are scored. */
@@ -54,7 +57,7 @@ const IN_PROGRAM = threshold('suspects.in_program');
 const ASIDE = threshold('suspects.aside');
 
 interface Ranked {
-  readonly suspect: Suspect;
+  readonly suspect: FoundSuspect;
   /** The position among equals. */
   readonly line: number;
 }
@@ -75,7 +78,7 @@ interface Scene {
  * most of the growth goes through, or a setting whose components explain most of it. Hunks that change only formatting
  * are left out.
  */
-export function rankSuspects(input: SuspectInput): Suspect[] {
+export function rankSuspects(input: SuspectInput): FoundSuspect[] {
   const { comparison } = input;
   const growth = readGrowth(input.sites, input.components, input.totalDeltaBytes);
   const changed = comparison?.files ?? [];
@@ -106,7 +109,7 @@ function knobSuspects(scene: Scene): Ranked[] {
   for (const { change, place } of knobs.changes()) {
     if (taken.has(place.hunk) || input.env.some(({ key }) => key === change.key)) continue;
     const { score, reason } = scoreSetting(scene, change);
-    const scored = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
+    const scored = { score: score * 0.5, reason: sentence('file_unknown', { reason }) };
     ranked.push(knobSuspect(scene, change, scored, place));
   }
   return ranked;
@@ -121,11 +124,14 @@ function knobSuspect(scene: Scene, { key }: ChangedValue, scored: Scored, place:
   const { file, hunk, isProven } = place;
   scene.taken.add(hunk);
   const hunkScore = scoreInFile(scene, file, hunk);
-  const suspect: Suspect = {
+  const suspect: FoundSuspect = {
     file: file.path,
     hunk: hunkHeader(hunk.hunk),
     key,
-    reason: hunkScore.score > scored.score ? `${scored.reason}; ${hunkScore.reason}` : scored.reason,
+    reason:
+      hunkScore.score > scored.score
+        ? sentence('set_in_hunk', { reason: scored.reason, hunk: hunkScore.reason })
+        : scored.reason,
     ...(scored.cause === undefined ? {} : { cause: scored.cause }),
     score: Math.min(0.98, Math.max(scored.score, hunkScore.score) + (isProven ? 0.01 : 0)),
     commits: touching(scene, file),
@@ -187,7 +193,10 @@ function settingInHunk(scene: Scene, hunk: ReadHunk): Scored | undefined {
     .map((change) => ({ key: change.key, ...scoreSetting(scene, change) }))
     .sort((p, q) => q.score - p.score || compare(p.key, q.key));
   if (best === undefined) return undefined;
-  return { score: IN_PROGRAM * best.score * hunk.weight, reason: `it sets ${best.key}: ${best.reason}` };
+  return {
+    score: IN_PROGRAM * best.score * hunk.weight,
+    reason: sentence('sets', { key: best.key, reason: best.reason }),
+  };
 }
 
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
@@ -209,7 +218,7 @@ function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): 
  * snapshot.
  */
 function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Scored {
-  const sign = signText(hunk);
+  const sign = signOf(hunk);
   // Share of the growth without a line of a program.
   const blind =
     growth.bytes === 0
@@ -220,35 +229,34 @@ function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Scored {
   const where = componentWords(`${file.path} ${hunk.hunk.context}`, growth);
   const base = isProgram(file) ? 0.04 : 0.03;
   const score =
-    (base + (sign === '' ? 0 : 0.04) + blind * (0.22 * where.share + (sign === '' ? 0 : 0.1))) * hunk.weight;
+    (base + (sign === null ? 0 : 0.04) + blind * (0.22 * where.share + (sign === null ? 0 : 0.1))) * hunk.weight;
   const named =
-    where.component !== undefined && blind > 0 ? `by its place it may hold ${where.component}, which grew` : '';
-  const why =
-    growth.bytes > 0 && blind < 1 ? 'no stack that grew goes through these lines' : 'no stacks show which lines grew';
-  return { score: Math.min(score, MOST_UNSEEN), reason: `${named === '' ? why : `${named}; ${why}`}${sign}` };
+    where.component !== undefined && blind > 0 ? sentence('component_place', { component: where.component }) : null;
+  const why = growth.bytes > 0 && blind < 1 ? sentence('no_stack') : sentence('no_stacks');
+  return { score: Math.min(score, MOST_UNSEEN), reason: sentence('unseen', { place: named, why, sign }) };
 }
 
 function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   const seen = scoreHunk(file, hunk, visits.get(file.index), growth);
   const base = (isProgram(file) ? 0.06 : 0.03) + (hunk.slow === null ? 0 : 0.24);
-  const word = hunk.slow === null ? 'nothing in it is known to bear on time' : `\`${hunk.slow}\` in it bears on time`;
+  const word = hunk.slow === null ? sentence('not_on_time') : sentence('on_time', { word: hunk.slow });
   return {
     score: Math.min(MOST_TIME, base * hunk.weight + 0.15 * (seen?.score ?? 0)),
-    reason: seen === undefined ? word : `${word}; ${seen.reason}`,
+    reason: seen === undefined ? word : sentence('in_hunk', { word, reason: seen.reason }),
   };
 }
 
 const isProgram = ({ language }: ReadFile): boolean => language === 'python' || language === 'slash';
 
-function keyOnly(key: string, { score, reason, ...cause }: Scored): Suspect {
+function keyOnly(key: string, { score, reason, ...cause }: Scored): FoundSuspect {
   return { file: '', key, reason, ...cause, score, commits: [], lines: [] };
 }
 
-function touching({ comparison }: Scene, { file }: ReadFile): Suspect['commits'] {
+function touching({ comparison }: Scene, { file }: ReadFile): FoundSuspect['commits'] {
   return comparison === null ? [] : commitsOf(commitsTouching(comparison.commits, file));
 }
 
-function commitsOf(commits: CommitComparison['commits']): Suspect['commits'] {
+function commitsOf(commits: CommitComparison['commits']): FoundSuspect['commits'] {
   return commits.slice(0, SUBJECTS_KEPT).map(({ sha, subject }) => ({ sha, subject }));
 }
 

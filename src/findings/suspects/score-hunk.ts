@@ -5,16 +5,18 @@
  */
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { getOrAdd } from '../../model/group-by.js';
-import { formatBytes } from '../../model/units.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
 import type { Growth, PlacedFrame } from './growth.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 import type { FileMatcher } from './repository-paths.js';
 
+const sentence = sentencesOf('suspects');
+
 export interface Scored {
   /** 0 to 1. */
   readonly score: number;
-  readonly reason: string;
+  readonly reason: Text;
   /** See `Suspect`. */
   readonly cause?: Cause;
 }
@@ -226,7 +228,7 @@ function isInterrupted(file: ReadFile, hunk: ReadHunk, { line, name }: Point, po
   );
 }
 
-function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string {
+function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): Text {
   // The largest part of its score: one line, or one function.
   const groups = new Map<
     string,
@@ -244,23 +246,16 @@ function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string 
   const top = [...groups.values()].sort((p, q) => q.score - p.score)[0]!;
   const { visit, relation } = top.hit;
   const { point, nearness, distance } = relation;
-  const amount = `${formatBytes(Math.round(top.bytes))} of ${formatBytes(Math.round(growth.bytes))}`;
-  const component = [...top.components].sort((p, q) => q[1] - p[1])[0]?.[0];
-  const what = component === undefined ? '' : ` (${component})`;
-  const where = visit.frame.depth === 0 ? `is where ${amount} grew` : `leads to where ${amount} grew`;
-  const line = `${point.side === 'a' ? 'old ' : ''}line ${point.line} in ${point.name}`;
-  const aside: Readonly<Record<Nearness, string>> = {
-    line: '',
-    near: `, ${distance} ${distance === 1 ? 'line' : 'lines'} from this change,`,
-    function: ', the function this changes,',
-    file: ' of this file',
-  };
-  return `${line}${aside[nearness]} ${where}${what}${signText(hunk)}`;
+  return sentence('hunk', {
+    ...{ old: point.side === 'a', line: point.line, name: point.name, nearness, distance },
+    ...{ leads: visit.frame.depth !== 0, grown_bytes: top.bytes, all_bytes: growth.bytes, sign: signOf(hunk) },
+    component: [...top.components].sort((p, q) => q[1] - p[1])[0]?.[0],
+  });
 }
 
 /** What the change removes or adds, if that looks like memory. */
-export function signText({ signs }: ReadHunk): string {
-  if (signs.releases !== null) return `; this takes out \`${signs.releases}\``;
-  if (signs.retains !== null) return `; this puts in \`${signs.retains}\``;
-  return signs.grows === null ? '' : `; this puts in \`${signs.grows}\``;
+export function signOf({ signs: { releases, retains, grows } }: ReadHunk): Text | null {
+  if (releases !== null) return sentence('took', { sign: releases });
+  const sign = retains ?? grows;
+  return sign === null ? null : sentence('put', { sign });
 }

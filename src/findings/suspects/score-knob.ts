@@ -5,12 +5,14 @@ import { loadData } from '../../knowledge/load-data.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { SubmoduleChange } from '../../model/git.js';
 import type { ChangedValue } from '../../model/results/compare.js';
-import { formatBytes } from '../../model/units.js';
+import { sentencesOf, type Text } from '../../model/statement.js';
 import type { Cause, Component, Confidence } from '../../model/vocabulary.js';
 import { effectOnCause, wayOfAnyCause } from '../settings/cause-effect.js';
 import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from '../settings/knob-effects.js';
 import type { Growth } from './growth.js';
 import type { Scored } from './score-hunk.js';
+
+const sentence = sentencesOf('suspects');
 
 const MOST_WITHOUT_GROWTH = threshold('suspects.most_without_growth');
 /** Longer values are cut in a sentence. */
@@ -55,7 +57,11 @@ export function scoreKnob(
     return { ...scored, score: factor === undefined ? Math.min(scored.score, NO_EFFECT) : factor * scored.score };
   }
   const score = { up: EXPLAINS[failure.confidence], unknown: BEARS_ON_CAUSE, down: NO_EFFECT }[onCause.way];
-  return { score, reason: `${wentText(change)}; ${onCause.text}`, cause: onCause.cause };
+  return {
+    score,
+    reason: sentence('on_cause', { went: wentText(change), effect: onCause.text }),
+    cause: onCause.cause,
+  };
 }
 
 /** It takes less live memory, or has to do with none. */
@@ -69,10 +75,11 @@ function lowersLive({ key, a, b }: ChangedValue, { cause }: Failure): boolean {
 export function scoreCodeOfFailure(scored: Scored, failure: Failure): Scored {
   const factor = growthFactor(failure);
   if (factor !== undefined) return { ...scored, score: factor * scored.score };
-  return { reason: `${scored.reason}; growth is not the cause of the failure`, score: scored.score * NOT_THE_CAUSE };
+  return { reason: sentence('not_growth', { reason: scored.reason }), score: scored.score * NOT_THE_CAUSE };
 }
 
-const wentText = ({ key, a, b }: ChangedValue): string => `${key} went from ${valueText(a)} to ${valueText(b)}`;
+const wentText = ({ key, a, b }: ChangedValue): Text =>
+  sentence('went_only', { key, a: valueText(a), b: valueText(b) });
 
 function scoreByGrowth(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
   const effect = knobEffect(change.key);
@@ -83,16 +90,14 @@ function scoreByGrowth(change: ChangedValue, growth: Growth, direction: 'memory'
     const isLike = LIKE_MEMORY.test(change.key);
     return {
       score: isLike ? 0.22 : 0.05,
-      reason: isLike
-        ? `${went}, and by its name it may bear on memory`
-        : `${went}, which is not known to bear on memory`,
+      reason: isLike ? sentence('like_memory', { went }) : sentence('not_memory', { went }),
     };
   }
   const way = wayOf(effect.memory, change.a, change.b);
   const grown = shareOf(effect, growth);
   if (grown === undefined) {
     const score = way === 'up' ? 0.45 : way === 'down' ? 0.1 : 0.3;
-    return { score, reason: `${went}, ${wayText(way)}; where memory grew is not known` };
+    return { score, reason: sentence('growth_unknown', { went, way: wayText(way) }) };
   }
   let score = grown.share < 0.1 ? 0.08 + 1.2 * grown.share : 0.25 + 0.68 * grown.share;
   score *= way === 'up' ? 1 : way === 'down' ? 0.25 : 0.8;
@@ -101,21 +106,24 @@ function scoreByGrowth(change: ChangedValue, growth: Growth, direction: 'memory'
   // A setting that scales everything affects more than one line of the program.
   else if (way === 'up' && effect.components.length > 5 && growth.stacks.length > 0 && growth.spread < 1.3)
     score *= 0.9;
-  return { score: Math.min(score, 0.97), reason: `${went}, ${wayText(way)}; ${grown.text}${ratio?.text ?? ''}` };
+  return {
+    score: Math.min(score, 0.97),
+    reason: sentence('knob', { went, way: wayText(way), grown: grown.text, ratio: ratio?.text }),
+  };
 }
 
 const LIKE_MEMORY =
   /buffer|cache|dtype|precision|fp8|fp32|checkpoint_activ|offload|recompute|batch|(?:^|_)len(?:gth)?(?:_|$)|seq|pad|capacity|graph|bucket|chunk|shard|hidden|num_layers|workspace|memory|pin_/i;
 
-function valueText(value: string | null): string {
-  if (value === null) return 'not set';
+function valueText(value: string | null): string | null {
+  if (value === null) return null;
   if (value === '') return '(empty)';
   return value.length > VALUE_SHOWN ? `${value.slice(0, VALUE_SHOWN)}…` : value;
 }
 
-function wayText(way: Way): string {
-  if (way === 'up') return 'which takes more memory';
-  return way === 'down' ? 'which takes less memory' : 'which bears on memory';
+function wayText(way: Way): Text {
+  if (way === 'up') return sentence('more_memory');
+  return way === 'down' ? sentence('less_memory') : sentence('bears_on_memory');
 }
 
 const UNATTRIBUTED = threshold('suspects.unattributed');
@@ -124,7 +132,7 @@ const UNATTRIBUTED = threshold('suspects.unattributed');
 function shareOf(
   { components, beyond }: KnobEffect,
   growth: Growth,
-): { readonly share: number; readonly text: string } | undefined {
+): { readonly share: number; readonly text: Text } | undefined {
   if (growth.component_bytes === 0 && growth.beyond === 0) return undefined;
   let ownBytes = 0;
   let largest: Component | undefined;
@@ -143,16 +151,21 @@ function shareOf(
   const share = live * (1 - growth.beyond) + (beyond === true ? growth.beyond : 0);
   const beyondText =
     beyond === true && growth.beyond > 0.1
-      ? `${Math.round(100 * growth.beyond)} % of the growth is outside of live tensors`
-      : '';
+      ? sentence('outside_live', { percent: Math.round(100 * growth.beyond) })
+      : null;
   const ofIts =
     ownBytes === 0 || largest === undefined
       ? isLive
-        ? `none of ${listOf(components)} grew`
-        : ''
-      : `${largest}${ownBytes > largestBytes * 1.05 ? ' and others it bears on' : ''} grew by ${formatBytes(ownBytes)} of ${formatBytes(growth.component_bytes)}`;
-  const text = [ofIts, beyondText].filter((part) => part !== '').join(', ');
-  return { share, text: text === '' ? 'no live tensors depend on it' : text };
+        ? sentence('none_grew', { components: listOf(components) })
+        : null
+      : sentence('grew', {
+          component: largest,
+          others: ownBytes > largestBytes * 1.05,
+          grown_bytes: ownBytes,
+          all_bytes: growth.component_bytes,
+        });
+  const parts = [ofIts, beyondText].filter((part) => part !== null);
+  return { share, text: parts.length === 0 ? sentence('not_live') : sentence('parts', { parts }) };
 }
 
 function listOf(components: readonly Component[]): string {
@@ -164,7 +177,7 @@ function ratioOf(
   { factor }: KnobEffect,
   { a, b }: ChangedValue,
   growth: Growth,
-): { readonly fits: boolean; readonly text: string } | undefined {
+): { readonly fits: boolean; readonly text: Text } | undefined {
   const [before, after] = [numberOf(a), numberOf(b)];
   if (factor === undefined || before === undefined || after === undefined || before <= 0 || after <= 0)
     return undefined;
@@ -183,38 +196,35 @@ function ratioOf(
   const times = (value: number): string => `×${value >= 10 ? value.toFixed(0) : value.toFixed(2)}`;
   return {
     fits: part > 0.3 && part < 3,
-    text: ` (${times((old + delta) / old)} where the setting is ${times(ratio)})`,
+    text: sentence('ratio', { grew: times((old + delta) / old), set: times(ratio) }),
   };
 }
 
 /** Settings of torch's allocator change what is reserved, never what is live. */
-function allocatorWeight(change: ChangedValue, growth: Growth, went: string): Scored {
+function allocatorWeight(change: ChangedValue, growth: Growth, went: Text): Scored {
   const way = wayOfAnyCause(change);
-  if (way === null) return { score: NO_EFFECT, reason: `${went}, which is not known to bear on memory` };
+  if (way === null) return { score: NO_EFFECT, reason: sentence('not_memory', { went }) };
   const isKnown = growth.bytes > 0 || growth.component_bytes > 0 || growth.beyond > 0;
-  const what = { up: 'more', down: 'less', unknown: 'more or less' }[way];
-  const text = `${went}, which leaves ${what} fragmentation`;
-  if (isKnown && growth.beyond <= 0.1)
-    return { score: NO_EFFECT, reason: `${text}; the growth is in live tensors, which it does not touch` };
+  const text = sentence('fragmentation', { went, way });
+  if (isKnown && growth.beyond <= 0.1) return { score: NO_EFFECT, reason: sentence('in_live', { text }) };
   const share = isKnown ? growth.beyond : 0.35;
   const score = (0.12 + 0.75 * share) * { up: 1, down: 0.4, unknown: 0.85 }[way];
   return isKnown
-    ? { score, reason: `${text}; ${Math.round(100 * share)} % of the growth is outside of live tensors` }
-    : { score: Math.min(score, MOST_WITHOUT_GROWTH), reason: `${text}; where memory grew is not known` };
+    ? { score, reason: sentence('share_outside', { text, percent: Math.round(100 * share) }) }
+    : { score: Math.min(score, MOST_WITHOUT_GROWTH), reason: sentence('fragmentation_unknown', { text }) };
 }
 
-function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: string): Scored {
+function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: Text): Scored {
   if (effect === undefined || effect.time === undefined) {
     return {
       score: effect === undefined ? 0.05 : 0.08,
-      reason: `${went}, which is not known to bear on the time of a step`,
+      reason: sentence('not_time', { went }),
     };
   }
   const way = wayOf(effect.time, change.a, change.b);
   const score = way === 'up' ? MOST_WITHOUT_GROWTH : way === 'down' ? 0.1 : 0.35;
-  const text =
-    way === 'up' ? 'makes a step slower' : way === 'down' ? 'makes a step faster' : 'bears on the time of a step';
-  return { score, reason: `${went}, which ${text}` };
+  const text = way === 'up' ? sentence('slower') : way === 'down' ? sentence('faster') : sentence('bears_on_time');
+  return { score, reason: sentence('time', { went, effect: text }) };
 }
 
 const PACKAGES = loadData('packages') as Readonly<
@@ -225,7 +235,7 @@ const PACKAGES = loadData('packages') as Readonly<
 const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 
 export function scoreVersion(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
-  const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
+  const went = wentText(change);
   if (direction === 'time') return { score: 0.2, reason: went };
   const name = plainName(change.key).replace(/_version$|_commit$/, '');
   const known = Object.hasOwn(PACKAGES, name) ? PACKAGES[name]! : { paths: [`${name}/`] };
@@ -243,24 +253,28 @@ export function scoreVersion(change: ChangedValue, growth: Growth, direction: 'm
   );
   if (held > 0 && growth.component_bytes > 0) {
     const share = held / growth.component_bytes;
-    const grew = `${formatBytes(held)} of ${formatBytes(growth.component_bytes)} grew in ${listOf(known.components ?? [])}`;
-    return { score: 0.1 + 0.3 * share, reason: `${went}; ${grew}` };
+    const grew = sentence('held', {
+      held_bytes: held,
+      all_bytes: growth.component_bytes,
+      components: listOf(known.components ?? []),
+    });
+    return { score: 0.1 + 0.3 * share, reason: sentence('and', { went, grew }) };
   }
-  return { score: 0.08 + 0.3 * growth.beyond, reason: `${went}; none of its lines grew` };
+  return { score: 0.08 + 0.3 * growth.beyond, reason: sentence('none_of_its', { went }) };
 }
 
 const isIn = (file: string, path: string): boolean => file.startsWith(path) || file.includes(`/${path}`);
 
 /** A dependency whose lines grew: its changes are not visible. */
-function ownWeight(went: string, bytes: number, growth: Growth): Scored {
-  const grew = `${formatBytes(bytes)} of ${formatBytes(growth.bytes)} grew in its lines`;
-  return { score: 0.1 + 0.5 * (bytes / growth.bytes), reason: `${went}; ${grew}` };
+function ownWeight(went: Text, bytes: number, growth: Growth): Scored {
+  const grew = sentence('in_its_lines', { grown_bytes: bytes, all_bytes: growth.bytes });
+  return { score: 0.1 + 0.5 * (bytes / growth.bytes), reason: sentence('and', { went, grew }) };
 }
 
 /** A submodule's pin. If its files are compared, they are suspects themselves. */
 export function scorePin(pin: SubmoduleChange, growth: Growth, direction: 'memory' | 'time'): Scored {
-  const short = (sha: string | null): string => sha?.slice(0, 9) ?? 'not set';
-  const went = `${pin.path} went from ${short(pin.from)} to ${short(pin.to)}`;
+  const short = (sha: string | null): string | null => sha?.slice(0, 9) ?? null;
+  const went = wentText({ key: pin.path, a: short(pin.from), b: short(pin.to) });
   if (direction === 'time') return { score: pin.is_readable ? 0.1 : 0.25, reason: went };
   const folder = plainName(pin.path.split('/').at(-1)!);
   const paths = Object.hasOwn(PACKAGES, folder) ? PACKAGES[folder]!.paths : [`${folder}/`];
@@ -271,9 +285,9 @@ export function scorePin(pin: SubmoduleChange, growth: Growth, direction: 'memor
     return sum + (isOwn ? stack.bytes : 0);
   }, 0);
   if (pin.is_readable) {
-    return { score: 0.08, reason: `${went}; what changed inside is listed by its files` };
+    return { score: 0.08, reason: sentence('files_listed', { went }) };
   }
-  if (bytes === 0) return { score: 0.12, reason: `${went}; none of its lines grew, and its history is not at hand` };
+  if (bytes === 0) return { score: 0.12, reason: sentence('no_history', { went }) };
   const { score, reason } = ownWeight(went, bytes, growth);
-  return { score, reason: `${reason}, and its history is not at hand` };
+  return { score, reason: sentence('own_no_history', { reason }) };
 }

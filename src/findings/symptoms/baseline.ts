@@ -6,11 +6,12 @@ import { View } from '../../derive/settings/view.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import { maxBy } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
+import type { Sentence } from '../../model/statement.js';
 import { changedConfig } from '../measure/changed-values.js';
 import type { Baseline, SymptomEvidence } from './evidence.js';
-import { list, type SightedFigures } from './symptom.js';
+import { fact, type SightedFigures } from './symptom.js';
 
-const ORIGIN = 'the baseline';
+const ORIGIN = 'baseline';
 
 export function baselineOf(measured: Measurement, contract: Baseline['contract']): Baseline {
   return { measured, contract, view: new View(factsOf(measured)) };
@@ -76,7 +77,7 @@ export function speedAgainst(
       baseline: baseline.measured.run,
       slower: speed < 1,
       change: Math.abs(speed - 1),
-      others: list(different.slice(0, 4)),
+      others: different.slice(0, 4),
     },
   };
 }
@@ -97,17 +98,18 @@ export function otherChanges(
   { own, baseline }: SymptomEvidence,
   expected: readonly string[],
   mayChangePrecision = false,
-): string[] {
+): Sentence[] {
   if (baseline === null) return [];
   const expectedKeys = new Set(expected);
-  const changes = new Map<string, string>();
+  const changes = new Map<string, Sentence>();
   for (const { key, a, b } of changedConfig(baseline.measured, own)) {
     if (memoryRank(key) === undefined || expectedKeys.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
-    changes.set(SIZES[key] ?? key, `${key} ${a ?? 'unknown'} → ${b ?? 'unknown'}`);
+    changes.set(SIZES[key] ?? key, fact('change', { key, before: a, after: b }));
   }
   for (const { key, group, same, golden, current } of baseline.contract) {
     const isExpected = [...expectedKeys].some((name) => SIZES[name] === key);
-    if (group === 'layout' && !same && !isExpected) changes.set(key, `${key.toUpperCase()} ${golden} → ${current}`);
+    if (group === 'layout' && !same && !isExpected)
+      changes.set(key, fact('changed', { key: key.toUpperCase(), before: golden, after: current }));
   }
   return [...changes.values()];
 }

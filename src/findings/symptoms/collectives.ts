@@ -7,7 +7,7 @@ import { maxBy, maxOf, sumOf } from '../../model/lists.js';
 import { speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timer } from './evidence.js';
 import { cpOf, dpOf, ppOf, tpOf } from './sizes.js';
-import { factsText, factText, list, placeOfFacts, type Sighting, type SymptomRule, share } from './symptom.js';
+import { fact, factOf, factsOf, placeOfFacts, type Sighting, type SymptomRule, share } from './symptom.js';
 
 const AT_SCALE = threshold('symptoms_collectives.at_scale');
 const LONG_RING = threshold('symptoms_collectives.long_ring');
@@ -46,8 +46,8 @@ function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
   for (const timer of syncTimers) if (timer.ms > (slowest.get(timer.name)?.ms ?? -1)) slowest.set(timer.name, timer);
   const sum = sumOf([...slowest.values()].map(({ ms }) => ms));
   if (own.steps === null || sum < SLOW_SHARE * own.steps.median_ms || syncTimers[0] === undefined) return null;
-  const names = [...slowest.values()].map(({ name, ms }) => `${name.replace(/\.\w+$/, '')} ${ms.toFixed(1)} ms`);
-  const figures = { timers: list(names), step_ms: own.steps.median_ms };
+  const names = [...slowest.values()].map(({ name, ms }) => fact('timer', { name: name.replace(/\.\w+$/, ''), ms }));
+  const figures = { timers: names, step_ms: own.steps.median_ms };
   return { source: syncTimers[0].source, medianNs: null, figures };
 }
 
@@ -80,10 +80,10 @@ export const COLLECTIVE_RULES: Readonly<Record<string, SymptomRule>> = {
       figures: {
         ...{ ...slow.figures, dp, untimed: medianNs === null, median_ms: (medianNs ?? 0) / 1e6 },
         small_us: isSmall ? medianNs / 1000 : null,
-        bucket: isBucketSmall ? factText(bucket) : null,
+        bucket: isBucketSmall ? factOf(bucket) : null,
         ...(isRing ? { ring_ranks: dp, instances: instances.value } : {}),
-        ...{ precise: isOn(precise.value), precision: factText(precise) },
-        facts: factsText([bucket, instances, precise]),
+        ...{ precise: isOn(precise.value), precision: factOf(precise) },
+        facts: factsOf([bucket, instances, precise]),
       },
     };
   },
@@ -120,7 +120,7 @@ export const COLLECTIVE_RULES: Readonly<Record<string, SymptomRule>> = {
                   : 'exposed_unknown',
       figures: {
         ...{ ...pair?.figures, is_slower: isSlower, cp, cp_before: before, exposed },
-        ...{ sequence: factText(sequence), hidden: factText(hidden) },
+        ...{ sequence: factOf(sequence), hidden: factOf(hidden) },
         ...(s === null || h === null ? {} : { chunk: Math.round(s / cp), width: h }),
       },
     };
@@ -153,7 +153,7 @@ export const COLLECTIVE_RULES: Readonly<Record<string, SymptomRule>> = {
     return {
       source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
       answer: !isSlow ? unproven : isSet ? 'set' : isNew === null || isUnknown ? 'variables_unknown' : 'unset',
-      figures: { exposed: most, offload: factText(offload), world, version, variables: factsText(asked) },
+      figures: { exposed: most, offload: factOf(offload), world, version, variables: factsOf(asked) },
     };
   },
 };

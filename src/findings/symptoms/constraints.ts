@@ -8,7 +8,7 @@ import type { SymptomText } from '../../knowledge/symptoms.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { SymptomEvidence } from './evidence.js';
 import { ownSplits } from './sizes.js';
-import { factsText, list, place, type Sighting, type SymptomRule } from './symptom.js';
+import { factsOf, place, type Sighting, type SymptomRule } from './symptom.js';
 
 /** The first line of the message, without its ranks and frames. */
 const shown = ({ text }: LogIncident): string => text.split('\n')[0]!.trim().slice(0, 240);
@@ -32,7 +32,7 @@ function judged(incident: LogIncident, { value, looked }: Pick<Outcome, 'value' 
   return {
     source: place(incident),
     answer: value === true ? 'holds' : value === false ? 'other_launch' : 'not_read',
-    figures: { message: shown(incident), facts: factsText(looked), keys: list(missing), several: missing.length !== 1 },
+    figures: { message: shown(incident), facts: factsOf(looked), keys: missing, several: missing.length !== 1 },
   };
 }
 
@@ -91,9 +91,9 @@ export const CONSTRAINT_RULES: Readonly<Record<string, SymptomRule>> = {
       answer: isUnknown ? 'registers_unknown' : value ? 'holds' : 'other_reason',
       figures: {
         message: shown(fault),
-        graphs: factsText(graphs.looked),
+        graphs: factsOf(graphs.looked),
         expandable: evidence.expandable.text,
-        facts: factsText(value === true ? [...looked, ...graphs.looked] : looked),
+        facts: factsOf(value === true ? [...looked, ...graphs.looked] : looked),
       },
     };
   },

@@ -8,14 +8,15 @@ import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { ContractEntry } from '../../model/results/compare.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
+import type { Text } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 /** A fact that may be unknown, in words, with its place. */
 export interface Known<Value> {
   readonly value: Value | null;
-  readonly text: string;
+  readonly text: Text;
   /** Empty: none. */
-  readonly source: string;
+  readonly source: Text;
 }
 
 /** Busy time of a kind of communication, and the part of it in which nothing was computed. */
@@ -65,7 +66,7 @@ export interface Timer {
   readonly name: string;
   readonly rank: number | null;
   readonly ms: number;
-  readonly source: string;
+  readonly source: Text;
 }
 
 /** An earlier run, or a golden one. */
@@ -94,7 +95,7 @@ export interface SymptomEvidence {
   /** Figures of the run itself, not judged. */
   readonly own: Measurement;
   /** The place of the last iteration line; null without one. */
-  readonly steps_source: string | null;
+  readonly steps_source: Text | null;
   readonly timers: readonly Timer[];
   readonly estimate: RunEstimate;
   readonly baseline: Baseline | null;

@@ -39,7 +39,7 @@ export const HOST_RULES: Readonly<Record<string, SymptomRule>> = {
     const timeline = bestTimeline(evidence);
     const { ns = 0, count = 0 } = timeline?.launch_gaps ?? {};
     const share = ns / (timeline?.window_ns ?? 1);
-    const stragglers = disturbances.filter(({ kind }) => kind === 'straggler').map(({ text }) => `; ${text}`);
+    const stragglers = disturbances.filter(({ kind }) => kind === 'straggler').map(({ text }) => text);
     return {
       source: idle?.path ?? steps_source ?? '',
       answer:
@@ -54,7 +54,7 @@ export const HOST_RULES: Readonly<Record<string, SymptomRule>> = {
         ...{ rank: idle?.rank, idle: idle?.idle, gpu: facts.device.name },
         ...(isLow ? { tflops, peak_tflops: peak, peak_share: tflops / peak } : {}),
         ...(isJittery(steps) ? { step_ms: steps.median_ms, spread: steps.spread_ms / steps.median_ms } : {}),
-        ...{ path: timeline?.path, gaps: count, gap_ns: ns, gap_share: share, stragglers: stragglers.join('') },
+        ...{ path: timeline?.path, gaps: count, gap_ns: ns, gap_share: share, stragglers },
       },
     };
   },

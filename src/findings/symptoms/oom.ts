@@ -5,11 +5,11 @@ import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxBy, sumOf } from '../../model/lists.js';
 import type { VerdictResult as Verdict } from '../../model/results/common.js';
-import { formatBytes } from '../../model/units.js';
+import type { Sentence } from '../../model/statement.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { otherChanges, peaksAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
-import { factText, list, placeOfFacts, type SightedFigures, type Sighting, type SymptomRule } from './symptom.js';
+import { fact, factOf, placeOfFacts, type SightedFigures, type Sighting, type SymptomRule } from './symptom.js';
 
 /** The failure to report: the first and best known one. */
 const firstOom = ({ ooms }: SymptomEvidence): Verdict | undefined => ooms[0];
@@ -34,16 +34,16 @@ const seenIn = (oom: Verdict, figures: SightedFigures = {}): Omit<Sighting, 'ans
 });
 
 /** `PYTORCH_CUDA_ALLOC_CONF=… (job.sh line 3)`. */
-const settingOf = ({ expandable: { text, source } }: SymptomEvidence): string =>
-  `${text}${source === '' ? '' : ` (${source})`}`;
+const settingOf = ({ expandable: { text, source } }: SymptomEvidence): Sentence =>
+  fact('sourced', { text, source: source || null });
 
 const STATE = ['parameter', 'optimizer_state', 'gradient'] as const;
 
 /** Memory live for parameters, gradients and the optimizer. */
 function stateOf({ components }: Verdict): SightedFigures {
   const parts = components?.parts.filter(({ component }) => (STATE as readonly string[]).includes(component)) ?? [];
-  const named = parts.map(({ component, bytes }) => `${component.replaceAll('_', ' ')} ${formatBytes(bytes)}`);
-  return parts.length === 0 ? {} : { state_bytes: sumOf(parts.map(({ bytes }) => bytes)), state: list(named) };
+  const named = parts.map(({ component, bytes }) => fact('component', { component, bytes }));
+  return parts.length === 0 ? {} : { state_bytes: sumOf(parts.map(({ bytes }) => bytes)), state: named };
 }
 
 /** The most that any rank without a failure ever reserved. */
@@ -136,7 +136,7 @@ export const OOM_RULES: Readonly<Record<string, SymptomRule>> = {
     const different = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
     const { source, figures } = seenIn(oom, {
       ...{ ...peaks?.figures, baseline: baseline.measured.run },
-      ...{ modules: factText(modules), earlier: earlier.value, others: list(different) },
+      ...{ modules: factOf(modules), earlier: earlier.value, others: different },
     });
     const isSame = peaks !== null && peaks.now >= (1 - PEAK_MOVED) * peaks.before;
     const answer = peaks === null ? 'no_peaks' : different.length > 0 ? 'mixed' : isSame ? 'unmoved' : 'moved';
@@ -148,7 +148,7 @@ export const OOM_RULES: Readonly<Record<string, SymptomRule>> = {
     const offload = evidence.view.setting('cpu_offloading');
     if (oom === undefined || offload.by === 'unknown' || !isOn(offload.value)) return null;
     const { answer } = diagnosed(oom, 'capacity');
-    return { ...seenIn(oom, { offload: factText(offload), ...stateOf(oom) }), answer };
+    return { ...seenIn(oom, { offload: factOf(offload), ...stateOf(oom) }), answer };
   },
 
   S17: (evidence) => {
@@ -164,7 +164,7 @@ export const OOM_RULES: Readonly<Record<string, SymptomRule>> = {
     const isKnown = answer === 'found' && short > 0 && oom.components !== null;
     const left = oom.components?.parts.find(({ component }) => component === 'optimizer_state')?.bytes ?? 0;
     const { source, figures } = seenIn(oom, {
-      ...{ offload: factText(offload), fraction: factText(fraction), share, left_bytes: left, short_bytes: short },
+      ...{ offload: factOf(offload), fraction: factOf(fraction), share, left_bytes: left, short_bytes: short },
     });
     return {
       source: placeOfFacts([fraction]) || source,

@@ -7,7 +7,7 @@ import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxBy, sumOf } from '../../model/lists.js';
 import type { Waits } from './evidence.js';
 import { dpOf, tpOf } from './sizes.js';
-import { factsText, factText, place, placeOfFacts, type SymptomRule, share } from './symptom.js';
+import { factOf, factsOf, place, placeOfFacts, type SymptomRule, share } from './symptom.js';
 
 const LEAST_MET = threshold('symptoms_overlap.least_met');
 const MOST_WAIT = threshold('symptoms_overlap.most_wait');
@@ -62,7 +62,7 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
       figures: {
         ...{ ...waits, tp: (tpOf(evidence) ?? 1) > 1 },
         ...{ of_busy: exposed_ns / busy_ns, of_time: exposed_ns / most.window_ns },
-        ...{ overlaps: factsText(overlaps.filter(({ value }) => isOn(value))), margins: factsText(margins) },
+        ...{ overlaps: factsOf(overlaps.filter(({ value }) => isOn(value))), margins: factsOf(margins) },
       },
     };
   },
@@ -90,7 +90,7 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
       answer: !measured ? 'no_export' : !isLate ? 'overlap' : late,
       figures: {
         ...{ ...waits, late: isLate, tp, gpu: facts.device.name },
-        ...{ overlap: factText(overlap), connections: factText(connections) },
+        ...{ overlap: factOf(overlap), connections: factOf(connections) },
       },
     };
   },
@@ -111,8 +111,8 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
       source: place(incident),
       answer: moving.length > 0 && !isOn(padded.value) ? 'moving' : isFixed ? 'fixed' : 'shapes_unknown',
       figures: {
-        ...{ message: incident.text.split('\n')[0]!.slice(0, 240), overlap: factText(overlap) },
-        ...{ moving: factsText(moving), explicit: factsText(explicit) },
+        ...{ message: incident.text.split('\n')[0]!.slice(0, 240), overlap: factOf(overlap) },
+        ...{ moving: factsOf(moving), explicit: factsOf(explicit) },
       },
     };
   },

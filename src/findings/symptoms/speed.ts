@@ -6,7 +6,7 @@ import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxBy } from '../../model/lists.js';
 import { peaksAgainst, speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timeline } from './evidence.js';
-import { factText, type SymptomRule } from './symptom.js';
+import { factOf, type SymptomRule } from './symptom.js';
 
 const UTILIZATION_DROP = threshold('symptoms_speed.utilization_drop');
 const SLOWER = threshold('symptoms_speed.slower');
@@ -57,7 +57,7 @@ export const SPEED_RULES: Readonly<Record<string, SymptomRule>> = {
       answer: has(baseline.view, 'mlp') ? 'recomputes_too' : pair.isMixed ? 'mixed' : 'recompute',
       figures: {
         ...pair.figures,
-        modules: factText(view.setting('recompute_modules')),
+        modules: factOf(view.setting('recompute_modules')),
         earlier: by === 'unknown' ? null : (value ?? 'None'),
       },
     };
@@ -74,7 +74,7 @@ export const SPEED_RULES: Readonly<Record<string, SymptomRule>> = {
     return {
       source: evidence.steps_source ?? '',
       answer: pair.isMixed ? 'mixed' : peaks === null ? 'no_peaks' : isSame ? 'nothing_gained' : 'saves',
-      figures: { ...peaks?.figures, ...pair.figures, modules: factText(view.setting('recompute_modules')) },
+      figures: { ...peaks?.figures, ...pair.figures, modules: factOf(view.setting('recompute_modules')) },
     };
   },
 
@@ -95,7 +95,7 @@ export const SPEED_RULES: Readonly<Record<string, SymptomRule>> = {
       answer: pair.isMixed ? 'mixed' : isSlowByOffload(fraction, earlier, share),
       figures: {
         ...pair.figures,
-        ...{ offload: factText(offload), fraction, earlier, timer: share, timer_source: timer?.source },
+        ...{ offload: factOf(offload), fraction, earlier, timer: share, timer_source: timer?.source },
       },
     };
   },

@@ -3,9 +3,10 @@
 import { asNumber, isOn } from '../../derive/settings/values.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxBy, maxOf } from '../../model/lists.js';
+import type { Text } from '../../model/statement.js';
 import type { SymptomEvidence } from './evidence.js';
 import { ownSplits } from './sizes.js';
-import { factText, placeOfFacts, type SymptomRule } from './symptom.js';
+import { factOf, placeOfFacts, type SymptomRule } from './symptom.js';
 
 const EDGE_SLOWER = threshold('symptoms_stages.edge_slower');
 const HEAVY_VOCABULARY = threshold('symptoms_stages.heavy_vocabulary');
@@ -13,10 +14,10 @@ const HEAVY_VOCABULARY = threshold('symptoms_stages.heavy_vocabulary');
 /** Computing time of each stage: of Megatron's timers of every rank, else of exports. */
 function stageTimes(
   evidence: SymptomEvidence,
-): { readonly times: readonly { readonly stage: number; readonly ms: number }[]; readonly source: string } | null {
+): { readonly times: readonly { readonly stage: number; readonly ms: number }[]; readonly source: Text } | null {
   const { timers, layout, timelines } = evidence;
   const sums = new Map<number, number>();
-  let source = '';
+  let source: Text = '';
   for (const { name, rank, ms, source: line } of timers) {
     if (rank === null || !/^(?:forward|backward)-compute\.ms$/.test(name)) continue;
     sums.set(rank, (sums.get(rank) ?? 0) + ms);
@@ -92,10 +93,7 @@ export const STAGE_RULES: Readonly<Record<string, SymptomRule>> = {
       figures: {
         ...{ stage: slow.stage, pp, slow_ms: slow.ms, usual_ms: usual, layers },
         ...(edge === 0 || between === 0 ? {} : { edge_bytes: edge, between_bytes: between }),
-        splits: [flag, ...splits]
-          .filter(({ value }) => value !== null)
-          .map(factText)
-          .join(', '),
+        splits: [flag, ...splits].filter(({ value }) => value !== null).map(factOf),
         ...{ flag: flag.key, flag_value: flag.value, flag_place: placeOfFacts([flag]) || null },
       },
     };

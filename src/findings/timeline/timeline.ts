@@ -2,11 +2,12 @@
 import type { Peak } from '../../allocator/walk/walk-input.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { useLabels } from '../../derive/attribution/use-labels.js';
+import { pairAnnotations } from '../../derive/pair-annotations.js';
 import { listSnapshots, type SnapshotFilter } from '../../derive/run/names/snapshots.js';
+import { stepCuts } from '../../derive/step-cuts.js';
 import { deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps, type Steps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
-import { pairAnnotations } from '../../model/pair-annotations.js';
 import { pick } from '../../model/pick.js';
 import type {
   TimelineAnnotation,
@@ -19,7 +20,6 @@ import type {
   TimelineSteps,
   TimelineTrace,
 } from '../../model/results/timeline.js';
-import { stepCuts } from '../../model/step-cuts.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { clocksOf, rangesAt, type SnapshotClock } from '../nsys/snapshot-clock.js';

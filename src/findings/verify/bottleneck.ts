@@ -3,10 +3,10 @@
  * component of the fullest rank.
  */
 import { maxBy, maxOf } from '../../model/lists.js';
-import type { VerifyBottleneck, VerifyMeasured } from '../../model/results/verify.js';
 import type { Component } from '../../model/vocabulary.js';
 import { throughputLost } from './measured.js';
 import type { Side } from './side.js';
+import type { VerifyBottleneck, VerifyMeasured } from './unworded.js';
 import { textOf } from './values.js';
 
 /** Percent of throughput beyond what was expected that makes speed the next thing to look at. */

@@ -11,6 +11,7 @@ import { CONFIG_ORIGINS, ENV_ORIGINS } from '../../model/log-rows.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import type { ChangeKind } from '../../model/results/verify.js';
+import type { Text } from '../../model/statement.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
 import { effectiveOf, type Side } from './side.js';
@@ -36,11 +37,11 @@ export interface FoundChange {
 export interface FoundChanges {
   readonly changes: readonly FoundChange[];
   readonly otherChanges: readonly ChangedValue[];
-  readonly missing: readonly string[];
+  readonly missing: readonly Text[];
 }
 
 export function findChanges(before: Side, after: Side, touched: ReadonlySet<string>): FoundChanges {
-  const missing: string[] = [];
+  const missing: Text[] = [];
   const settings = changedSettings(before, after);
   const variables = changedVariables(before, after, missing);
   if (before.place !== after.place) {
@@ -125,7 +126,7 @@ function meantEnv({ environment, measurement }: Side): Measurement {
 
 const MEANT: readonly string[] = [ENV_ORIGINS[2], ENV_ORIGINS[4]];
 
-function changedVariables(before: Side, after: Side, missing: string[]): Bare[] {
+function changedVariables(before: Side, after: Side, missing: Text[]): Bare[] {
   const bareChanges = new Map<string, Bare>();
   const add = ({ key, a, b }: ChangedValue, fromKnown: boolean): void => {
     if (!bareChanges.has(key))

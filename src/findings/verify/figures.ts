@@ -4,6 +4,7 @@
  */
 import { maxBy, sumOf } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../model/measurement.js';
+import type { Text } from '../../model/statement.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Side } from './side.js';
 import { textOf } from './values.js';
@@ -50,7 +51,7 @@ export function pairOfLines(before: Side, after: Side) {
 }
 
 /** Bytes of both, what they are of, and where they are. */
-const pairOfBytes = (before: number, after: number, code: string, rank: number | null, source: string) => ({
+const pairOfBytes = (before: number, after: number, code: string, rank: number | null, source: Text) => ({
   ...{ before, after, source },
   of: textOf(code, { rank }),
 });
@@ -66,14 +67,20 @@ export function flowBytes(before: Side, after: Side) {
   const peaks = pairOfPeaks(before, after);
   if (peaks !== null) {
     const [a, b] = [componentBytes(peaks.before, FLOW), componentBytes(peaks.after, FLOW)];
-    return pairOfBytes(a, b, 'of_peak', peaks.before.rank, `${peaks.before.handle} and ${peaks.after.handle}`);
+    return pairOfBytes(
+      a,
+      b,
+      'of_peak',
+      peaks.before.rank,
+      textOf('both', { before: peaks.before.handle, after: peaks.after.handle }),
+    );
   }
   const lines = pairOfLines(before, after);
   if (lines === null) return null;
   const beyond = ({ peak_allocated_bytes: peak, allocated_bytes: stays, last_iteration: last }: MeasuredRank) =>
     peak === null || stays === null || (last ?? 0) < 2 ? null : peak - stays;
   const [a, b] = [beyond(lines.before), beyond(lines.after)];
-  return a === null || b === null ? null : pairOfBytes(a, b, 'of_beyond', lines.before.rank, 'memory lines of both');
+  return a === null || b === null ? null : pairOfBytes(a, b, 'of_beyond', lines.before.rank, textOf('lines_of_both'));
 }
 
 /** Allocated after a step, once optimizer states exist. */
@@ -81,5 +88,5 @@ export function residentBytes(before: Side, after: Side) {
   const lines = pairOfLines(before, after);
   const [a, b] = [lines?.before.allocated_bytes ?? null, lines?.after.allocated_bytes ?? null];
   if (lines === null || a === null || b === null) return null;
-  return pairOfBytes(a, b, 'of_resident', lines.before.rank, 'memory lines of both');
+  return pairOfBytes(a, b, 'of_resident', lines.before.rank, textOf('lines_of_both'));
 }

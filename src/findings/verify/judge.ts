@@ -1,9 +1,10 @@
 /** Gain and cost against what the advice on the run before expected. */
 
-import type { VerifyExpected, VerifyJudgement, VerifyMeasured, VerifyRun } from '../../model/results/verify.js';
+import type { Text } from '../../model/statement.js';
 import { MIB } from '../../model/units.js';
 import { throughputLost } from './measured.js';
 import { isSetup } from './run-words.js';
+import type { VerifyExpected, VerifyJudgement, VerifyMeasured, VerifyRun } from './unworded.js';
 import { textOf } from './values.js';
 
 /** Estimates are as expected within this share, or so many bytes, whichever is more. */
@@ -37,7 +38,7 @@ export function judge({ before, after, expected, measured, isAllocator, sameWork
 }
 
 const isFailure = ({ ending }: VerifyRun): boolean => ending === 'oom' || ending === 'failed';
-const endingText = (run: VerifyRun): string => textOf('ending', { ...run, setup: isSetup(run.phase) });
+const endingText = (run: VerifyRun): Text => textOf('ending', { ...run, setup: isSetup(run.phase) });
 
 function failure(before: VerifyRun, after: VerifyRun): VerifyJudgement {
   const better = isFailure(before) && (after.ending === 'completed' || after.ending === 'stopped');
@@ -74,9 +75,9 @@ function compared(got: number, expected: number): VerifyJudgement['outcome'] {
 
 function fragmentation({ cached, peak_allocated: peak }: VerifyMeasured): VerifyJudgement {
   const { before, after, of } = cached;
-  const [at = '', then = ''] = of.split(', after ');
+  const moments = typeof of === 'string' ? {} : of.of;
   const figures = {
-    ...{ of, at: at.replace(/^.*, before /, ''), then, before_bytes: before, after_bytes: after },
+    ...{ of, at: moments['before'], at_after: moments['after'], before_bytes: before, after_bytes: after },
     percent: peak.delta === null || peak.percent === null ? null : Math.abs(peak.percent),
     fell: (peak.percent ?? 0) < 0,
   };

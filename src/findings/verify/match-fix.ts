@@ -3,9 +3,9 @@
 import { allocatorParts } from '../../derive/settings/values.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
-import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { FoundChange } from './changes.js';
 import type { Side } from './side.js';
+import type { AdviceFix, NonFix } from './unworded.js';
 import { sameValue } from './values.js';
 
 export interface FixMatch {

@@ -4,11 +4,12 @@
  */
 import { maxBy, sumOf } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
-import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
+import type { Text } from '../../model/statement.js';
 import type { PeakAccount, Verdict } from '../../model/verdict.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';
 import type { Side } from './side.js';
+import type { VerifyFigure, VerifyMeasured } from './unworded.js';
 import { textOf } from './values.js';
 
 /** How much step times vary between runs of the same thing; a row of `compare.rules`. */
@@ -19,14 +20,14 @@ export function measure(before: Side, after: Side, rule: NoiseRule): VerifyMeasu
   const peaks = pairOfPeaks(before, after);
   return {
     peak_allocated: peakFigure(before, after),
-    first_peak_allocated: lineFigure(before, after, lines, 'first_peak_allocated_bytes', 'first memory line'),
+    first_peak_allocated: lineFigure(before, after, lines, 'first_peak_allocated_bytes', textOf('first_line')),
     peak_reserved: reservedFigure(before, after, lines, peaks),
     cached: cachedFigure(before, after),
     ...stepFigures(before.measurement.steps, after.measurement.steps, rule),
   };
 }
 
-function figure(before: number | null, after: number | null, noise: number | null, of: string): VerifyFigure {
+function figure(before: number | null, after: number | null, noise: number | null, of: Text): VerifyFigure {
   const delta = before === null || after === null ? null : after - before;
   return {
     before,
@@ -42,7 +43,7 @@ function peakFigure(before: Side, after: Side): VerifyFigure {
   const peaks = pairOfPeaks(before, after);
   // Without a trace a dump is some moment, not the peak.
   if (peaks === null || [peaks.before, peaks.after].some(({ moment }) => moment === 'dump'))
-    return lineFigure(before, after, pairOfLines(before, after), 'peak_allocated_bytes', 'memory lines');
+    return lineFigure(before, after, pairOfLines(before, after), 'peak_allocated_bytes', textOf('lines'));
   const refused = peaks.before.moment === 'oom' || peaks.after.moment === 'oom';
   const of = textOf('of_snapshots', { rank: peaks.before.rank, refused });
   return figure(peaks.before.active_bytes, peaks.after.active_bytes, 0, of);
@@ -62,7 +63,7 @@ function lineFigure(
   after: Side,
   lines: { readonly before: MeasuredRank; readonly after: MeasuredRank } | null,
   field: LineField,
-  words: string,
+  words: Text,
 ): VerifyFigure {
   const [a, b] = [lines?.before ?? largest(before, field), lines?.after ?? largest(after, field)];
   const [x, y] = [a?.[field] ?? null, b?.[field] ?? null];
@@ -77,7 +78,7 @@ function reservedFigure(
   lines: Parameters<typeof lineFigure>[2],
   peaks: { readonly before: MeasuredPeak; readonly after: MeasuredPeak } | null,
 ): VerifyFigure {
-  const reservedFigure = lineFigure(before, after, lines, 'peak_reserved_bytes', 'memory lines');
+  const reservedFigure = lineFigure(before, after, lines, 'peak_reserved_bytes', textOf('lines'));
   if (reservedFigure.delta !== null || peaks === null) return reservedFigure;
   const of = textOf('of_reserved', { rank: peaks.before.rank });
   return figure(peaks.before.reserved_bytes, peaks.after.reserved_bytes, null, of);
@@ -94,22 +95,20 @@ function cachedOf({ parts }: Pick<PeakAccount, 'parts'>): number | null {
 
 /** At the failure, else at the peak. */
 function cachedFigure(before: Side, after: Side): VerifyFigure {
-  const cachedOfSide = ({ diagnosis, measurement }: Side): { readonly bytes: number | null; readonly at: string } => {
+  const cachedOfSide = ({
+    diagnosis,
+    measurement,
+  }: Side): { readonly bytes: number | null; readonly at: string | null } => {
     const verdict: Verdict | undefined = diagnosis.verdicts[0];
-    if (verdict === undefined) return { bytes: null, at: '' };
+    if (verdict === undefined) return { bytes: null, at: null };
     const failed = measurement.status.ending === 'oom';
     const cachedBytes = failed ? cachedOf({ parts: verdict.accounting }) : null;
-    if (cachedBytes !== null) return { bytes: cachedBytes, at: 'at the failure' };
-    return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'at the peak' };
+    if (cachedBytes !== null) return { bytes: cachedBytes, at: 'failure' };
+    return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'peak' };
   };
   const [a, b] = [cachedOfSide(before), cachedOfSide(after)];
   const known = a.bytes !== null || b.bytes !== null;
-  return figure(
-    a.bytes,
-    b.bytes,
-    null,
-    textOf('of_cached', { known, before: a.at || 'unknown', after: b.at || 'unknown' }),
-  );
+  return figure(a.bytes, b.bytes, null, textOf('of_cached', { known, before: a.at, after: b.at }));
 }
 
 function stepFigures(

@@ -1,7 +1,8 @@
 /** How a run went, as far as a verdict on a change needs it. */
-import type { VerifyRun } from '../../model/results/verify.js';
 import type { Verdict } from '../../model/verdict.js';
 import { furthestPhase, SETUP, type Side } from './side.js';
+import type { VerifyRun } from './unworded.js';
+import { textOf } from './values.js';
 
 export function describeRun(side: Side): VerifyRun {
   const { run, measurement, diagnosis } = side;
@@ -15,12 +16,12 @@ export function describeRun(side: Side): VerifyRun {
     cause: verdict?.cause ?? null,
     detail: verdict?.detail ?? null,
     summary: failed
-      ? (status.verdict?.summary ?? status.failure?.text ?? 'it failed')
+      ? (status.verdict?.summary ?? status.failure?.text ?? textOf('it_failed'))
       : status.ending === 'completed'
-        ? 'it came to its end'
+        ? textOf('came_to_its_end')
         : status.ending === 'no_training'
-          ? 'no training in the evidence'
-          : 'no failure line, and no line of a normal end',
+          ? textOf('no_training_seen')
+          : textOf('no_end'),
     rank,
     stage: status.failure?.stage ?? measurement.ranks.find((one) => one.rank === rank)?.stage ?? null,
     iteration: failed ? lastBefore(status) : null,

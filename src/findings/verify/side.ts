@@ -6,11 +6,11 @@ import type { RawFacts } from '../../derive/settings/facts.js';
 import type { View } from '../../derive/settings/view.js';
 import { maxOf } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { Diagnosis } from '../../model/results/common.js';
 import type { EnvResult, RunFacts } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import type { ProgramUse } from './program-use.js';
+import type { AdviceFix, NonFix } from './unworded.js';
 
 /** The advice on the run before: what its changes were expected to save and to cost. */
 export interface AdviceBefore {
@@ -42,7 +42,7 @@ export interface Side {
   readonly diagnosis: Diagnosis;
   readonly about: RunFacts;
   readonly values: LogFacts['values'];
-  readonly phases: readonly { readonly phase: string; readonly place: string }[];
+  readonly phases: readonly { readonly phase: string; readonly file: string; readonly line: number }[];
 }
 
 /** The settings in force, as `config` shows them. */

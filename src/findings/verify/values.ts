@@ -2,10 +2,10 @@
 
 import { plainValue } from '../../derive/run/config.js';
 import { allocatorParts, asList } from '../../derive/settings/values.js';
-import { textsOf } from '../../knowledge/words.js';
+import { sentencesOf } from '../../model/statement.js';
 
 /** By code, of `src/knowledge/words/verify.yaml`. */
-export const textOf = textsOf('verify', 'sentences');
+export const textOf = sentencesOf('verify');
 
 /** `null` and what is not set are the same here: frameworks print the one for the other. */
 export function sameValue(a: string | null, b: string | null): boolean {

@@ -3,9 +3,11 @@
  * OOM that moved to another rank, iteration or phase is progress and no pass.
  */
 
-import type { VerifyChange, VerifyMeasured, VerifyRun, VerifyVerdict } from '../../model/results/verify.js';
+import type { VerifyVerdict } from '../../model/results/verify.js';
+import type { Text } from '../../model/statement.js';
 import { throughputLost } from './measured.js';
 import { isSetup } from './run-words.js';
+import type { VerifyChange, VerifyMeasured, VerifyRun } from './unworded.js';
 import { textOf } from './values.js';
 
 /** Steady iterations after warm-up that a pass needs. */
@@ -18,7 +20,7 @@ export interface VerdictInput {
   readonly after: VerifyRun;
   readonly changes: readonly VerifyChange[];
   readonly measured: VerifyMeasured;
-  readonly unfair: readonly string[];
+  readonly unfair: readonly Text[];
   readonly sameRun: boolean;
   readonly sameLayout: boolean;
   readonly sameWork: boolean;
@@ -30,7 +32,7 @@ export interface VerdictInput {
 
 export interface Verdicted {
   readonly verdict: VerifyVerdict;
-  readonly summary: string;
+  readonly summary: Text;
 }
 
 const verdicted = (verdict: VerifyVerdict, code: string, figures: object = {}): Verdicted => ({
@@ -41,7 +43,7 @@ const verdicted = (verdict: VerifyVerdict, code: string, figures: object = {}): 
 export function verdictOf(input: VerdictInput): Verdicted {
   const { before, after, unfair, sameRun } = input;
   if (sameRun) return verdicted('no_effect', 'same_run');
-  if (unfair.length > 0) return verdicted('undecided', 'unfair', { unfair: unfair.join('; ') });
+  if (unfair.length > 0) return verdicted('undecided', 'unfair', { unfair });
   if (after.ending === 'oom') return afterOom(input);
   if (after.ending === 'failed')
     return verdicted(
@@ -116,7 +118,7 @@ function isLater(before: string | null, after: string | null): boolean {
   return before !== null && after !== null && ORDER.indexOf(after) > ORDER.indexOf(before) && ORDER.includes(before);
 }
 
-const placeOf = (run: VerifyRun): string => textOf('place', { ...run, setup: isSetup(run.phase) });
+const placeOf = (run: VerifyRun) => textOf('place', { ...run, setup: isSetup(run.phase) });
 
 /** Without a failure before: whether less memory is needed, or the run got worse. */
 function withoutFailure({ measured, sameWork, changes }: VerdictInput): Verdicted {

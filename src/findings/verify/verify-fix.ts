@@ -7,15 +7,8 @@ import { EXPLAINED_BY } from '../../derive/settings/follows.js';
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
-import type { AdviceFix } from '../../model/results/advise.js';
 import type { ContractEntry } from '../../model/results/compare.js';
-import type {
-  VerifyChange,
-  VerifyExpected,
-  VerifyFixResult,
-  VerifyJudgement,
-  VerifyRun,
-} from '../../model/results/verify.js';
+import type { Text } from '../../model/statement.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { sameLayout } from '../measure/contract.js';
 import { type CauseEffect, effectOnCause } from '../settings/cause-effect.js';
@@ -27,6 +20,14 @@ import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
 import { measure, type NoiseRule, throughputLost } from './measured.js';
 import { describeRun } from './run-words.js';
 import { type AdviceBefore, furthestPhase, type Side } from './side.js';
+import type {
+  AdviceFix,
+  VerifyChange,
+  VerifyExpected,
+  VerifyFixResult,
+  VerifyJudgement,
+  VerifyRun,
+} from './unworded.js';
 import { textOf } from './values.js';
 import { verdictOf } from './verdict.js';
 
@@ -150,14 +151,14 @@ function unfairOf(
   contract: readonly ContractEntry[],
   changes: readonly FoundChange[],
   ofFixes: ReadonlySet<string>,
-): string[] {
+): Text[] {
   const changed = new Set(changes.map(({ key }) => key));
   return contract.flatMap(({ group, key, golden, current, blocking }) => {
     if (!blocking || ofFixes.has(key)) return [];
     // Precision, and what follows from a change, are separate changes.
     if (group === 'precision' && changed.has(key)) return [];
     if ((EXPLAINED_BY[key] ?? []).some((source) => changed.has(source))) return [];
-    return [`${key} ${golden ?? '?'} → ${current ?? '?'}`];
+    return [textOf('differing', { key, golden, current })];
   });
 }
 
@@ -259,14 +260,16 @@ function cheaperFix(
 /** Percent of throughput that are worth another try. */
 const CHEAPER = 2;
 
-function missingOf(foundChanges: readonly string[], changes: readonly VerifyChange[], after: VerifyRun): string[] {
+function missingOf(foundChanges: readonly Text[], changes: readonly VerifyChange[], after: VerifyRun): Text[] {
   return [
     ...foundChanges,
-    ...new Set(
+    ...new Map(
       changes.flatMap(({ key, effect: { outcome, needs } }) =>
-        needs === null || outcome !== 'untested' ? [] : [textOf('in_force_unknown', { key, needs })],
+        needs === null || outcome !== 'untested'
+          ? []
+          : [[JSON.stringify([key, needs]), textOf('in_force_unknown', { key, needs })] as const],
       ),
-    ),
+    ).values(),
     ...(after.ending === 'stopped' ? [textOf('end_unknown')] : []),
   ];
 }

@@ -4,7 +4,7 @@
  * (`Optimizer.step#Class.step`, `torch/optim/optimizer.py`, `profile_hook_step`), of which the ends bound the steps.
  * Both are in a snapshot only if its recording hooked the thread (torch 2.6 and newer).
  */
-import { type AnnotatedRange, pairAnnotations } from '../../model/pair-annotations.js';
+import { type AnnotatedRange, pairAnnotations } from '../../derive/pair-annotations.js';
 import type { StepOrigin, StepPartial, StepRange } from '../../model/results/timeline.js';
 
 /** A step, or a part of the time between two, of which the trace lacks entries. */

@@ -12,10 +12,10 @@ import {
 import type { FinalState } from '../../allocator/walk/walk-input.js';
 import type { BlockLabel } from '../../attribution/blocks/labels.js';
 import type { Lives } from '../../attribution/blocks/lives.js';
+import { stepCuts } from '../../derive/step-cuts.js';
 import { type ColumnBatch, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
 import { MAX_BUCKETS, STACK_ORIGINS } from '../../model/derived-tables.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
-import { stepCuts } from '../../model/step-cuts.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
 import type { TraceModule } from '../../wasm/trace-module.js';
 import type { Traces } from './derive-trace.js';

@@ -29,8 +29,10 @@ export interface PageDevice {
   /** Names in the order of stacking, the lowest first. Codes of blocks index this list. */
   readonly components: readonly string[];
   readonly deviceTotalBytes: number | null;
-  /** Times are microseconds after this one; null: entries lack times. */
+  /** Times are microseconds after this one; null: there are none, see {@link noTimes}. */
   readonly firstTimeUs: number | null;
+  /** Why entries cannot be drawn by time. `unordered`: the clock went back. Null: they can. */
+  readonly noTimes: 'missing' | 'unordered' | null;
   readonly levels: readonly {
     readonly from: number;
     readonly to: number;
@@ -90,6 +92,17 @@ export interface DeviceColumns {
   /** `function file.py:12`. */
   readonly frames: readonly string[];
 }
+
+/** Columns of a level that are in bytes. */
+export const LEVEL_BYTES = [
+  'active',
+  'pending',
+  'reserved',
+  'privateReserved',
+  'privateActive',
+  'activeLeast',
+  'reservedMost',
+] as const;
 
 export interface PageLevel extends Level {
   readonly name: string;

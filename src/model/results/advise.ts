@@ -1,4 +1,4 @@
-/** What `advise` returns. Field names are the JSON's. */
+/** What `advise` returns. */
 import type { Step } from '../verdict.js';
 import type { Cause, CauseDetail, Component, Confidence } from '../vocabulary.js';
 
@@ -53,8 +53,12 @@ export const COSTS_BY = ['workload', 'measured', 'guide', 'computed', 'design'] 
 export type CostBy = (typeof COSTS_BY)[number];
 
 /** `conditional`: allowed as far as is known, but something that decides is unknown. */
-export const FIX_STATUS = ['recommended', 'possible', 'conditional', 'forbidden'] as const;
-export type FixStatus = (typeof FIX_STATUS)[number];
+export type FixStatus = 'recommended' | 'possible' | 'conditional' | 'forbidden';
+
+/** Fields whose sentences are made last. */
+export type AdviceText =
+  | ('title' | 'text' | 'saving_text' | 'cost_text' | 'cost_on' | 'requires' | 'forbidden_text' | 'disputes' | 'why')
+  | ('shortfall_text' | 'to_come_text' | 'limits');
 
 export interface AdviceFix {
   readonly id: string;

@@ -1,4 +1,4 @@
-/** What `allocations` returns. Field names are the JSON's. */
+/** What `allocations` returns. */
 import type { DeviceAt } from './at.js';
 import type { RowOf } from './row-of.js';
 

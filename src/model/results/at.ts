@@ -1,5 +1,4 @@
-/** What `at` and `segments` return: the allocator of one device at one moment. Field names are the JSON's. */
-
+/** What `at` and `segments` return: the allocator of one device at one moment. */
 import type { NvtxAt } from './nsys.js';
 import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';

@@ -1,5 +1,4 @@
 /** What `mbforensics attribute` answers: whose every byte is that was live at a moment. */
-
 import type { Phase } from '../log-rows.js';
 import type { Component, Confidence } from '../vocabulary.js';
 import type { DeviceAt } from './at.js';

@@ -1,13 +1,11 @@
-/** What `bisect report` returns. `--json` prints it as it is. */
-
+/** What `bisect report` returns. */
 import type { CompareCheck, CompareResult, Judgement, Suspect } from './compare.js';
 
 /**
  * `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left
  * to be judged.
  */
-export const BISECT_STATES = ['found', 'suspects', 'unfinished'] as const;
-export type BisectState = (typeof BISECT_STATES)[number];
+export type BisectState = 'found' | 'suspects' | 'unfinished';
 
 export interface BisectStep {
   readonly sha: string;

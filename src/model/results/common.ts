@@ -6,6 +6,7 @@
 import type { FirstFailureResult } from '../first-failure.js';
 import type { LaunchEnd } from '../launch-end.js';
 import type { CaughtOoms, LaunchOoms, RunState } from '../run-state.js';
+import type { Unworded } from '../statement.js';
 import type {
   AccountingFrom,
   CaptureId,
@@ -17,7 +18,7 @@ import type {
   Verdict,
 } from '../verdict.js';
 import type { Cause, SourceStatus } from '../vocabulary.js';
-import type { AdviceAction, AdviceFix, PasteForm } from './advise.js';
+import type { AdviceAction, AdviceFix, AdviceText, PasteForm } from './advise.js';
 import type { DeviceAt } from './at.js';
 import type {
   BridgeFigures,
@@ -379,14 +380,37 @@ export interface Diagnosis {
   /** Inputs that failed: the answer may lack them. */
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
   /** Null where it was not asked for. */
-  readonly advice: DiagnoseAdvice | null;
+  readonly advice: Unworded<DiagnoseAdvice, AdviceText> | null;
   /** Of the snapshot that holds most; null where none holds any, or none was recorded. */
   readonly pinned_host_memory: PinnedHostMemory | null;
 }
 
-export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts'> {
+export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts' | 'advice'> {
   readonly schema: 'mbforensics/diagnose@1';
   readonly verdicts: readonly VerdictResult[];
+  readonly advice: DiagnoseAdvice | null;
+}
+
+/** `diagnose --each` */
+export interface DiagnoseEachResult {
+  readonly schema: 'mbforensics/diagnose-each@1';
+  readonly paths: readonly string[];
+  /** One for each path, in their order. */
+  readonly runs: readonly DiagnoseResult[];
+}
+
+/** Instead of a result, where the verb could not answer. */
+export interface ErrorResult {
+  readonly schema: 'mbforensics/error@1';
+  /** As of `docs/errors.md`. */
+  readonly code: string;
+  readonly text: string;
+  readonly remedy: string;
+  readonly file: string | null;
+  /** Byte of the decompressed file. */
+  readonly offset: number | null;
+  readonly line: number | null;
+  readonly exit_code: number;
 }
 
 /** The current lines of a text around a statement. */

@@ -1,9 +1,7 @@
-/**
- * What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. `--json` prints these objects as
- * they are.
- */
+/** What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { Disturbance, Ending, MeasuredStatus } from '../measurement.js';
+import type { Text, Unworded } from '../statement.js';
 import type { Cause, CauseDetail } from '../vocabulary.js';
 
 export const PRESETS = ['default', 'bridge', 'mlm'] as const;
@@ -44,7 +42,9 @@ export type CheckReason =
   | { readonly code: 'last_common_loss'; readonly iteration: number }
   /** Failed before its steps were steady: parts of its peak are of another moment. Null: before any iteration. */
   | { readonly code: 'ended_early'; readonly iteration: number | null }
-  | { readonly code: 'disturbed'; readonly kind: Disturbance['kind']; readonly text: string };
+  | { readonly code: 'disturbed'; readonly kind: Disturbance['kind']; readonly text: string }
+  /** Of a preset: upstream's words. */
+  | { readonly code: 'preset'; readonly text: Text };
 
 export interface CompareCheck {
   /**
@@ -162,8 +162,13 @@ export interface CompareResult {
   readonly notes: readonly string[];
 }
 
+/** A suspect without its sentence. */
+export type FoundSuspect = Unworded<Suspect, 'reason'>;
+
 /** A comparison without its sentences. */
-export type JudgedComparison = Omit<CompareResult, 'summary' | 'refused'> & {
+export type JudgedComparison = Omit<CompareResult, 'summary' | 'refused' | 'suspects' | 'notes'> & {
+  readonly suspects: readonly FoundSuspect[];
+  readonly notes: readonly Text[];
   /** The contract differs, and only the status was judged. */
   readonly is_refused: boolean;
 };

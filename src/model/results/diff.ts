@@ -1,9 +1,9 @@
-/** What `diff` returns. Field names are the JSON's: outside scripts rely on them. */
-
+/** What `diff` returns. */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
+import type { Text, Unworded, Worded } from '../statement.js';
 import type { DeviceAt } from './at.js';
-import type { ChangedValue, CompareCheck, Suspect } from './compare.js';
+import type { ChangedValue, CompareCheck, FoundSuspect, Suspect } from './compare.js';
 import type { NsysComparison } from './nsys.js';
 import type { RowOf } from './row-of.js';
 
@@ -48,7 +48,7 @@ export interface DiffTotals
   readonly b_device: number;
 }
 
-type Known<Row> = { readonly [Field in keyof Row]: NonNullable<Row[Field]> };
+type Known<Row> = { readonly [Field in keyof Row]: Exclude<Row[Field], null> };
 
 /** The differences between two memory snapshots. */
 export interface SnapshotDiff {
@@ -74,8 +74,10 @@ export interface SnapshotDiff {
   readonly remainder_bytes: number;
   /** Sites without a difference, and what `--limit` and `--min` left out. */
   readonly remainder: Known<
-    Pick<RowOf<'diff.memory'>, 'sites' | 'changed' | 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count'> &
-      Pick<RowOf<'diff.memory'>, 'grown_bytes' | 'shrunk_bytes'>
+    Pick<
+      RowOf<'diff.memory'>,
+      'sites' | 'changed' | 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count' | 'grown_bytes' | 'shrunk_bytes'
+    >
   >;
   /** By component, in descending order of |delta|; they add up to `total_delta_bytes`. */
   readonly components: readonly DiffComponent[];
@@ -104,7 +106,7 @@ export interface SnapshotDiff {
     readonly allocs_b: number;
   } | null;
   /** What keeps the two from being alike, or the answer from being sure. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
   /** `--max-growth`: whether b's active bytes exceed a's by more. */
   readonly gate: { readonly max_growth_bytes: number; readonly exceeded: boolean } | null;
 }
@@ -128,7 +130,7 @@ export interface RunDiff {
   readonly env: readonly ChangedValue[];
   readonly versions: readonly ChangedValue[];
   /** Steps less steps of Nsight Systems exports; null unless both have one. */
-  readonly nsys: NsysComparison | null;
+  readonly nsys: Unworded<NsysComparison, 'warnings'> | null;
   /** Null without a repository. */
   readonly commits: {
     readonly a: string;
@@ -139,7 +141,11 @@ export interface RunDiff {
     readonly changed_files: number;
     readonly submodules: readonly SubmoduleChange[];
   } | null;
-  readonly suspects: readonly Suspect[];
+  readonly suspects: readonly FoundSuspect[];
 }
 
-export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (SnapshotDiff | NoSnapshotDiff) & RunDiff;
+export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (Worded<SnapshotDiff> | Worded<NoSnapshotDiff>) &
+  Omit<RunDiff, 'suspects' | 'nsys'> & {
+    readonly suspects: readonly Suspect[];
+    readonly nsys: NsysComparison | null;
+  };

@@ -1,3 +1,10 @@
+/** `doctor completion` */
+export interface CompletionResult {
+  readonly schema: 'mbforensics/completion@1';
+  readonly what: string;
+  readonly text: string;
+}
+
 /** `doctor`: whether this installation works, and which files it can read. */
 export interface DoctorCheck {
   readonly name: string;

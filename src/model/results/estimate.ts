@@ -1,26 +1,26 @@
-/**
- * What `estimate` returns. Field names are the JSON's: outside scripts rely on them. Bytes are of one GPU and may be
- * fractions: upstream's are floats.
- */
+/** What `estimate` returns. Bytes are of one GPU and may be fractions: upstream's are floats. */
 
 export const ESTIMATE_MODELS = ['mbforensics', 'megatron-lm', 'megatron-bridge'] as const;
 export type EstimateModel = (typeof ESTIMATE_MODELS)[number];
 
 /** A piece of a component of our own model. */
-export interface EstimatePart extends Omit<EstimateComponent, 'parts'> {
+export interface EstimatePart extends EstimateFigure {
   /** Held outside PyTorch's allocator: by the driver, or by NCCL. */
   readonly outside_pytorch: boolean;
   /** How the number came about, and what was assumed. */
   readonly basis: string;
 }
 
-export interface EstimateComponent {
+interface EstimateFigure {
   /** A word of the closed list of components; for the upstream models, upstream's own name. */
   readonly name: string;
   readonly bytes: number;
   /** Equal to `bytes` for the upstream models, which know no doubt. */
   readonly low_bytes: number;
   readonly high_bytes: number;
+}
+
+export interface EstimateComponent extends EstimateFigure {
   /** Empty for the upstream models. */
   readonly parts: readonly EstimatePart[];
 }

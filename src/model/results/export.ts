@@ -2,7 +2,6 @@
  * What `mbforensics export` writes: the plain object that the encoders of `src/report/export` read, and the document
  * about a written file.
  */
-
 import type { TableRows } from '../columns.js';
 import type { DeviceAt } from './at.js';
 import type { ReplayDevice } from './replay.js';

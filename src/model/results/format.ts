@@ -49,7 +49,7 @@ export interface UnmatchedGroup {
   readonly text: string;
 }
 
-export interface ExplainResult {
+export interface FormatsExplainResult {
   readonly schema: 'mbforensics/formats-explain@1';
   readonly file: string;
   readonly lines: number;

@@ -1,4 +1,4 @@
-/** What `gate` returns; `--json` prints it as it is. */
+/** What `gate` returns; */
 import type { CompareResult } from './compare.js';
 
 /**

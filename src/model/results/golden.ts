@@ -1,4 +1,4 @@
-/** What `golden list` and `golden show` return. `--json` prints these objects as they are. */
+/** What `golden list` and `golden show` return. */
 import type { Ending, Measurement } from '../measurement.js';
 
 export interface GoldenSummary {

@@ -1,4 +1,4 @@
-/** What `history` returns: one figure of many runs, and where it took a new level. `--json` prints it as it is. */
+/** What `history` returns: one figure of many runs, and where it took a new level. */
 
 export interface HistoryMetric {
   /** `bytes`, `ms`, `TFLOP/s/GPU`, `count`, or `1` for a bare number. */

@@ -1,4 +1,4 @@
-/** What `knobs` and `explain` return. Field names are the JSON's. */
+/** What `knobs` and `explain` return. */
 import type { AdviceEvidence, EvidenceGrade } from './advise.js';
 
 /**

@@ -1,4 +1,4 @@
-/** What `lint` returns. Field names are the JSON's. */
+/** What `lint` returns. */
 
 export const LINT_SEVERITIES = ['error', 'warning', 'note'] as const;
 export type LintSeverity = (typeof LINT_SEVERITIES)[number];

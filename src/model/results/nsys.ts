@@ -25,25 +25,6 @@ export const DRIVER_OWNERS = [
 ] as const;
 export type DriverOwner = (typeof DRIVER_OWNERS)[number];
 
-/** For a reader. */
-export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
-  torch: "PyTorch's segments",
-  nccl: 'NCCL',
-  nvshmem: 'NVSHMEM',
-  cublas: 'cuBLAS workspaces',
-  cudnn: 'cuDNN workspaces',
-  other_library: 'other CUDA libraries',
-  graph: 'CUDA graphs',
-  context: 'contexts and code',
-  async_pool: 'cudaMallocAsync',
-  async_pool_unused: 'kept by pools of cudaMallocAsync',
-  managed: 'managed memory',
-  static: 'static variables',
-  pinned_host: 'pinned memory of the host',
-  torch_unmatched: "probably PyTorch's (unrecorded)",
-  other: 'unknown',
-};
-
 export type NsysGpu = RowOf<'nsys.gpus'>;
 
 export type NsysProcess = RowOf<'nsys.processes'>;

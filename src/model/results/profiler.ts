@@ -1,6 +1,4 @@
-/**
- * What `profile` returns: memory timelines of torch.profiler. Field names are the JSON's: outside scripts rely on them.
- */
+/** What `profile` returns: memory timelines of torch.profiler. */
 import type { ProfilerCategory } from '../vocabulary.js';
 
 /** Bytes of every category at one moment. They add up to `total_bytes`. */

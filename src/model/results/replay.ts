@@ -1,4 +1,4 @@
-/** What `replay` and `whatif` return. Field names are the JSON's: outside scripts rely on them. */
+/** What `replay` and `whatif` return. */
 import type { TraceAction, WholeStepOutcome } from '../vocabulary.js';
 import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';

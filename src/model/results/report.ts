@@ -1,6 +1,6 @@
 /**
  * What `report` makes a page of: the documents of other verbs as `--json` prints them, and the course of devices in
- * bytes. `--json` of `report` itself prints {@link ReportSummary}.
+ * bytes.
  */
 import type { PageDevice } from '../picture/page-data.js';
 import type { AtResult } from './at.js';
@@ -9,6 +9,7 @@ import type { BisectReportResult } from './bisect.js';
 import type { DiagnoseResult, PeakDevice, ShowResult } from './common.js';
 import type { DiffResult } from './diff.js';
 import type { HistoryResult } from './history.js';
+import type { LogIncident, RunFacts } from './log.js';
 import type { TimelineDevice } from './timeline.js';
 
 export interface ReportResult {
@@ -21,6 +22,8 @@ export interface ReportResult {
   readonly operand: string;
   /** Null for a bisection or a history. */
   readonly diagnosis: DiagnoseResult | null;
+  /** Of the run; of a comparison a, then b. Empty for a bisection or a history. */
+  readonly facts: readonly ReportFacts[];
   /** Each piece of evidence with its lines, query and first rows: of the first verdicts, in their order. */
   readonly evidence: readonly ShowResult[];
   /** Devices that are drawn: those that ran out first. Of a comparison a, then b. */
@@ -38,9 +41,18 @@ export interface ReportResult {
   readonly is_redacted: boolean;
 }
 
+/** What a reader of an issue asks first. */
+export interface ReportFacts extends RunFacts {
+  readonly run: string;
+  /** `sizes`: settings by name, such as `num_layers`; those of a batch too. */
+  readonly model: { readonly name: string | null; readonly sizes: Readonly<Record<string, number>> };
+  /** The first failure, and the first OOM if that is another one, whole. */
+  readonly errors: readonly Pick<LogIncident, 'file' | 'line' | 'rank' | 'text'>[];
+}
+
 export interface ReportDevice {
   readonly page: PageDevice;
-  /** Columns of the device; see `src/report/html/device-bytes.ts`. */
+  /** Columns of the device; see `src/findings/picture/encode-device.ts`. */
   readonly bytes: Uint8Array;
   readonly rank: number | null;
   readonly path: string;

@@ -1,5 +1,4 @@
 /** What `mbforensics estimate residual` answers: measured minus estimated, component by component. */
-
 import type { Phase } from '../log-rows.js';
 import type { Component } from '../vocabulary.js';
 import type { DeviceAt } from './at.js';

@@ -1,16 +1,11 @@
-/**
- * What `snapshots` returns: the dumps of each rank in the order of time. Field names are the JSON's: outside scripts
- * rely on them.
- */
-
+/** What `snapshots` returns: the dumps of each rank in the order of time. */
 import type { DumpTrigger } from '../vocabulary.js';
 import type { RowOf } from './row-of.js';
 
 /**
  * What the order of a series follows. `time`: the last traced entry, or the last annotation where nothing was traced.
  */
-export const SERIES_ORDERS = ['time', 'step', 'name'] as const;
-export type SeriesOrder = (typeof SERIES_ORDERS)[number];
+export type SeriesOrder = 'time' | 'step' | 'name';
 
 /**
  * The relation of a trace to the previous one. `continues`: its first entries are the earlier one's last, nothing was
@@ -18,16 +13,14 @@ export type SeriesOrder = (typeof SERIES_ORDERS)[number];
  * device, so it is another process. `unrelated`: both cover one time with different entries, so they are of two
  * processes. `unknown`: nothing was traced, or without times.
  */
-export const TRACE_RELATIONS = ['continues', 'gap', 'restart', 'unrelated', 'unknown'] as const;
-export type TraceRelation = (typeof TRACE_RELATIONS)[number];
+export type TraceRelation = 'continues' | 'gap' | 'restart' | 'unrelated' | 'unknown';
 
 /**
  * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the previous one. `settling`:
  * growing, but each time by at most half as much as before. `plateau`: it grew at first and then stayed. `steady`,
  * `falling`: literally. `varied`: none of these. `too_few`: less than three dumps.
  */
-export const SERIES_TRENDS = ['growing', 'settling', 'plateau', 'steady', 'falling', 'varied', 'too_few'] as const;
-export type SeriesTrend = (typeof SERIES_TRENDS)[number];
+export type SeriesTrend = 'growing' | 'settling' | 'plateau' | 'steady' | 'falling' | 'varied' | 'too_few';
 
 export type BytesChange = Pick<RowOf<'snapshot.series'>, 'allocated_bytes' | 'active_bytes' | 'reserved_bytes'>;
 

@@ -2,7 +2,6 @@
  * What `mbforensics timeline` answers: the course of a device's memory over its trace, and over the training steps in
  * it.
  */
-
 import type { Component } from '../vocabulary.js';
 import type { NvtxAt } from './nsys.js';
 import type { RowOf } from './row-of.js';

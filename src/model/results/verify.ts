@@ -1,5 +1,4 @@
-/** What `verify-fix` returns. Field names are the JSON's. */
-
+/** What `verify-fix` returns. */
 import type { Ending } from '../measurement.js';
 import type { Cause, CauseDetail, Component } from '../vocabulary.js';
 import type { AdviceFix } from './advise.js';
@@ -10,26 +9,22 @@ import type { ChangedValue, ContractEntry } from './compare.js';
  * point, or less memory is needed, without a pass. `no_effect`: nothing changed, or the same failure. `not_active`: the
  * change is not in force. `worse`, `undecided`: literally.
  */
-export const VERIFY_VERDICTS = ['fixed', 'progress', 'no_effect', 'not_active', 'worse', 'undecided'] as const;
-export type VerifyVerdict = (typeof VERIFY_VERDICTS)[number];
+export type VerifyVerdict = 'fixed' | 'progress' | 'no_effect' | 'not_active' | 'worse' | 'undecided';
 
 /** `partly`: on some ranks, or some of it. `untested`: without a record of it. */
-export const EFFECT_OUTCOMES = ['active', 'partly', 'inactive', 'untested'] as const;
-export type EffectOutcome = (typeof EFFECT_OUTCOMES)[number];
+export type EffectOutcome = 'active' | 'partly' | 'inactive' | 'untested';
 
 /** Kinds of evidence that a change is in force. */
-export const CHANGE_KINDS = [
-  'allocator',
-  'environment',
-  'recompute',
-  'optimizer',
-  'gradients',
-  'parallel',
-  'activation_offload',
-  'graphs',
-  'setting',
-] as const;
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
+export type ChangeKind =
+  | 'allocator'
+  | 'environment'
+  | 'recompute'
+  | 'optimizer'
+  | 'gradients'
+  | 'parallel'
+  | 'activation_offload'
+  | 'graphs'
+  | 'setting';
 
 export interface VerifyEvidence {
   readonly text: string;

@@ -1,14 +1,16 @@
 /** What the figures of a check are of, or why there is none, in words. */
 
-import { figuresOf, fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import type { CheckReason, CompareCheck } from '../../model/results/compare.js';
 import { statusWords } from '../../model/status-words.js';
 import { formatCount } from '../../model/units.js';
+import { figuresOf, fill, wordsOf, wordTable } from '../words/fill.js';
+import { worded } from '../words/worded.js';
 
-/** With `reason`, and with the endings of a status. A check of a preset has upstream's words already. */
+/** With `reason`, and with the endings of a status. */
 export function wordedCheck(check: CompareCheck): CompareCheck {
   const { why, is_least } = check;
   if (why === null) return check;
+  if (why.code === 'preset') return { ...check, reason: worded(why.text), why: null };
   const reason = reasonWords(why);
   return {
     ...check,
@@ -17,7 +19,7 @@ export function wordedCheck(check: CompareCheck): CompareCheck {
   };
 }
 
-function reasonWords(why: CheckReason): string | null {
+function reasonWords(why: Exclude<CheckReason, { code: 'preset' }>): string | null {
   if (why.code !== 'ending') return fill(wordsOf(wordTable('checks', 'reasons'), why.code), figuresOf(why));
   const { ending, verdict, failure } = why.current;
   if (verdict !== null && ending === 'oom') return verdict.summary;

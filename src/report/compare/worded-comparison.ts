@@ -1,9 +1,11 @@
 /** The sentences of a comparison: why nothing was judged, what decides, and what the figures of each check are of. */
 import type { CompareCheck, CompareResult, ContractEntry, JudgedComparison } from '../../model/results/compare.js';
+import { worded } from '../words/worded.js';
 import { wordedCheck } from './check-reason.js';
 import { detectableWords } from './detectable-words.js';
 
-export function wordedComparison({ is_refused, ...judged }: JudgedComparison): CompareResult {
+export function wordedComparison({ is_refused, ...found }: JudgedComparison): CompareResult {
+  const judged = { ...found, suspects: worded(found.suspects), notes: worded(found.notes) };
   const { verdict, preset, contract, suspects } = judged;
   const checks = judged.checks.map(wordedCheck);
   const refused = is_refused ? refusalOf(contract) : null;

@@ -79,16 +79,22 @@ export const piecesOf = (text: Text): readonly Piece[] => (Array.isArray(text) ?
 
 /** Texts in one, with `separator` between them; empty ones are left out. */
 export function joined(texts: readonly (Text | null | false)[], separator: string): Text {
-  const shown = texts.filter((text): text is Text => text !== null && text !== false && text !== '');
+  const shown = texts.filter(
+    (text): text is Text => text !== null && text !== false && piecesOf(text).some((piece) => piece !== ''),
+  );
   return shown.flatMap((text, i) => (i === 0 ? piecesOf(text) : [separator, ...piecesOf(text)]));
 }
 
 // ---- parts
 
-/** Which part stays where a screen has a height: those of the greatest number are left out first; 0 always stays. */
+/**
+ * Which part stays where a screen has a height: those of the greatest number are left out first; 0 always stays. Items
+ * and rows are left out one by one, each {@link NEXT_ITEM} more than the one before.
+ */
 interface Kept {
   readonly keep?: number;
 }
+export const NEXT_ITEM = 12;
 
 /** Its name in JSON. Without one it is for people only; the fields of such a section join those of its parent. */
 interface Keyed {
@@ -156,6 +162,8 @@ export interface Table extends Keyed, Kept {
   readonly rows: readonly TableRow[];
   /** Below it: what is left out, and the command that shows it. */
   readonly notes: readonly Text[];
+  /** Its columns speak for themselves: a terminal shows no titles. */
+  readonly isBare?: boolean;
 }
 
 export interface BarPart {
@@ -194,6 +202,8 @@ export interface Section extends Keyed, Kept {
   readonly isFolded?: boolean;
   /** One of several in a list: JSON has an array under `key`. */
   readonly isOneOf?: boolean;
+  /** Of a document with labels: all details, below the screen and without its limit. */
+  readonly isBelow?: boolean;
   readonly parts: readonly Part[];
 }
 
@@ -208,6 +218,8 @@ export interface Document {
   /** Of JSON alone. */
   readonly fields?: Fields;
   readonly parts: readonly Part[];
+  /** Several documents in one, such as a diagnosis for each path: JSON has them under `key`. */
+  readonly each?: { readonly key: string; readonly documents: readonly Document[] };
   /**
    * On a terminal, titles of sections are labels in a column of this width, and at most `height` lines are shown: parts
    * are left out whole, those of the greatest `keep` first.
@@ -301,6 +313,7 @@ export const fieldsOf = <Row extends object>(
 
 interface TableLook<Row> extends Keyed, Kept {
   readonly caption?: string | undefined;
+  readonly isBare?: boolean;
   readonly under?: (row: Row, index: number) => readonly Text[];
   readonly kind?: (row: Row, index: number) => TableRow['kind'];
   readonly notes?: readonly (Text | null | false)[];

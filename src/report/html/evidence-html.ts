@@ -4,13 +4,14 @@
  */
 import type { ShownLines, ShowResult } from '../../model/results/common.js';
 import type { ReportResult } from '../../model/results/report.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatCount } from '../../model/units.js';
+import { type Cell, type Column, column, table } from '../document/document.js';
+import { unitOf } from '../document/values.js';
+import { tableHtml } from '../render/html.js';
 import { withTarget } from '../start/diagnosis-parts.js';
 import { paramText, WHY_NO_LINES } from '../start/show-text.js';
 import { counted, rankName } from '../text-pieces.js';
-import { evidenceName } from './evidence-link.js';
 import { type Child, element, preformatted, type SafeHtml, text, textElement } from './html.js';
-import { type HtmlColumn, htmlTable } from './html-table.js';
 import { leftOut, type PageSection, section } from './page-pieces.js';
 
 /** Characters of one cell, and of one quoted line. */
@@ -18,6 +19,9 @@ const LONGEST_CELL = 400;
 const LONGEST_LINE = 2_000;
 /** Frames of a stack beyond these are the launcher's. */
 const MOST_FRAMES = 40;
+
+/** `E6` of the first verdict, `2-E6` of the second one. */
+const evidenceName = (id: string, verdict: number): string => (verdict === 1 ? id : `${verdict}-${id}`);
 
 export function evidenceSection({ evidence, operand }: ReportResult): PageSection | null {
   const shown = evidence.filter((one) => one.evidence !== null);
@@ -117,13 +121,15 @@ function queryHtml(
   command: string,
 ): Child {
   const params = Object.entries(query.params).map(paramText);
-  const table = htmlTable(
+  const shown = table(
     rows,
-    columns.map((column, i) => valueColumn(column, i)),
-    { caption: query.title, note: leftOut(left, 'rows', command) },
+    columns.map((one, i) => valueColumn(one, i)),
+    { caption: query.title, notes: [leftOut(left, 'rows', command)] },
   );
   return [
-    table ?? textElement('p', `${query.title}: no rows. What it needs was not kept in the store.`, { class: 'note' }),
+    shown === null
+      ? textElement('p', `${query.title}: no rows. What it needs was not kept in the store.`, { class: 'note' })
+      : tableHtml(shown),
     element(
       'details',
       { class: 'sql' },
@@ -135,21 +141,19 @@ function queryHtml(
 
 const NUMERIC = /INT|DOUBLE|FLOAT|DECIMAL|REAL/i;
 
-/** A column of a query: bytes by their name, the others as they are. */
-function valueColumn({ name, type }: ShowResult['columns'][number], i: number): HtmlColumn<readonly unknown[]> {
-  const isBytes = /(?:^|_)bytes$/.test(name);
-  return {
-    title: name.replaceAll('_', ' '),
-    kind: NUMERIC.test(type) ? null : 'w',
-    cell: (row) => {
+/** A column of a query, in the unit of its name. */
+function valueColumn({ name, type }: ShowResult['columns'][number], i: number): Column<readonly unknown[]> {
+  const look = NUMERIC.test(type) && unitOf(name) === null ? { unit: 'count' as const } : {};
+  return column(
+    name,
+    (row): Cell => {
       const value = row[i];
-      if (value === null || value === undefined) return { content: textElement('span', '–', { class: 'muted' }) };
-      if (isBytes && typeof value === 'number')
-        return { content: text(formatBytes(value)), attributes: { 'data-bytes': value } };
-      if (typeof value === 'number') return { content: text(Number.isSafeInteger(value) ? formatCount(value) : value) };
-      return { content: text(cut(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL)) };
+      if (value === null || value === undefined) return null;
+      if (typeof value === 'number' || typeof value === 'boolean') return value;
+      return cut(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL);
     },
-  };
+    look,
+  );
 }
 
 function cut(line: string, most: number): string {

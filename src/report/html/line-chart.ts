@@ -4,6 +4,7 @@
  */
 import { maxOf, minOf } from '../../model/lists.js';
 import { formatCount } from '../../model/units.js';
+import { BYTES, NUMBERS, TIMES, tickText, type Unit, unitFor } from '../axis-labels.js';
 import { NICE } from '../chart.js';
 import { type Child, element, type SafeHtml, text, textElement } from './html.js';
 
@@ -13,7 +14,6 @@ const MOST_POINTS = 600;
 /** Pixels. */
 const WIDTH = 640;
 const HEIGHT = 200;
-const LEFT = 68;
 const RIGHT = 12;
 const TOP = 14;
 const BOTTOM = 30;
@@ -31,24 +31,40 @@ export interface LineChart {
   readonly xName: string;
   readonly x: readonly number[];
   readonly series: readonly Series[];
-  /** A value for a label of the axis. */
-  readonly format: (value: number) => string;
+  /** What the values are: the unit of the labels is chosen by their size. */
+  readonly kind: 'bytes' | 'ms' | 'number';
   /** Below the title: first, last, most. */
   readonly note: string;
   /** Whether the axis begins at 0. */
   readonly fromZero: boolean;
-  /** Values of which `format` makes round labels are multiples of it. */
-  readonly unit: number;
 }
 
+const UNITS: Readonly<Record<LineChart['kind'], readonly Unit[]>> = {
+  bytes: BYTES,
+  ms: TIMES.map(({ size, from = size, name }) => ({ size: size / 1e3, from: from / 1e3, name })),
+  number: NUMBERS,
+};
+
+/** Pixels of a character of a label at most, and left and right of it. */
+const CHARACTER = 7.4;
+const LABEL_SPACE = 14;
+
+/** Pixels left of a plot in which all labels have space. */
+export const gutterOf = (labels: readonly string[], least = 40): number =>
+  Math.ceil(Math.max(least, CHARACTER * maxOf(labels.map(({ length }) => length)) + LABEL_SPACE));
+
 export function lineChart(chart: LineChart): SafeHtml | null {
-  const { x, series, format, title, note, xName, unit } = chart;
+  const { x, series, title, note, xName } = chart;
   const drawn = series.filter(({ values }) => values.some((value) => value !== null));
   if (drawn.length === 0 || x.length < 2) return null;
   const values = drawn.flatMap((one) => one.values.filter((value) => value !== null));
-  const axis = niceAxis(chart.fromZero ? Math.min(0, minOf(values)) : minOf(values), maxOf(values), unit);
+  const [least, most] = [chart.fromZero ? Math.min(0, minOf(values)) : minOf(values), maxOf(values)];
+  const unit = unitFor(UNITS[chart.kind], Math.max(Math.abs(least), Math.abs(most)));
+  const axis = niceAxis(least, most, unit.size);
+  const labels = axis.ticks.map((tick) => tickText(tick, axis.step, unit));
+  const left = gutterOf(labels);
   const [first, last] = [minOf(x), maxOf(x)];
-  const toX = (value: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (value - first)) / Math.max(1, last - first);
+  const toX = (value: number): number => left + ((WIDTH - left - RIGHT) * (value - first)) / Math.max(1, last - first);
   const toY = (value: number): number =>
     TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - axis.base) / (axis.top - axis.base));
   return element(
@@ -58,7 +74,7 @@ export function lineChart(chart: LineChart): SafeHtml | null {
     element(
       'svg',
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title} by ${xName}: ${note}` },
-      axis.ticks.map((tick) => gridLine(toY(tick), format(tick))),
+      axis.ticks.map((tick, i) => gridLine(left, toY(tick), labels[i]!)),
       [first, last].map((value, i) =>
         textElement('text', formatCount(value), {
           ...{ class: 'tick', x: toX(value), y: HEIGHT - 12, 'text-anchor': i === 0 ? 'start' : 'end' },
@@ -66,7 +82,7 @@ export function lineChart(chart: LineChart): SafeHtml | null {
       ),
       textElement('text', xName, {
         class: 'tick',
-        x: (LEFT + WIDTH - RIGHT) / 2,
+        x: (left + WIDTH - RIGHT) / 2,
         y: HEIGHT - 12,
         'text-anchor': 'middle',
       }),
@@ -78,10 +94,10 @@ export function lineChart(chart: LineChart): SafeHtml | null {
   );
 }
 
-function gridLine(y: number, label: string): Child {
+function gridLine(left: number, y: number, label: string): Child {
   return [
-    element('path', { class: 'grid', d: `M${LEFT} ${short(y)}H${WIDTH - RIGHT}` }),
-    textElement('text', label, { class: 'tick', x: LEFT - 6, y: short(y + 4), 'text-anchor': 'end' }),
+    element('path', { class: 'grid', d: `M${left} ${short(y)}H${WIDTH - RIGHT}` }),
+    textElement('text', label, { class: 'tick', x: left - 6, y: short(y + 4), 'text-anchor': 'end' }),
   ];
 }
 
@@ -158,11 +174,12 @@ export interface NiceAxis {
   readonly base: number;
   readonly top: number;
   readonly ticks: readonly number[];
+  readonly step: number;
 }
 
 /** Round values, multiples of a round number of `unit`, around all values. */
 export function niceAxis(least: number, most: number, unit = 1): NiceAxis {
-  const range = most > least ? most - least : Math.max(Math.abs(most) * 0.1, unit);
+  const range = most > least ? most - least : Math.abs(most) * 0.1 || unit;
   const needed = range / TICKS / unit;
   const power = 10 ** Math.floor(Math.log10(needed));
   const steps = [...NICE, 10].map((nice) => nice * power * unit);
@@ -170,5 +187,5 @@ export function niceAxis(least: number, most: number, unit = 1): NiceAxis {
   const base = Math.floor(least / step + 1e-9) * step;
   const count = Math.max(1, Math.ceil((most - base) / step - 1e-9));
   const ticks = Array.from({ length: count + 1 }, (_, i) => base + i * step);
-  return { base, top: ticks.at(-1)!, ticks };
+  return { base, top: ticks.at(-1)!, ticks, step };
 }

@@ -1,7 +1,7 @@
 /** A figure over commits or runs as static SVG: a point for each, its range, and marks. Pure. */
 import { maxOf, minOf } from '../../model/lists.js';
 import { type Child, element, type SafeHtml, text, textElement } from './html.js';
-import { niceAxis } from './line-chart.js';
+import { gutterOf, niceAxis } from './line-chart.js';
 
 export interface ChartPoint {
   readonly name: string;
@@ -30,12 +30,12 @@ export interface PointChart {
 /** Pixels. */
 const WIDTH = 1_080;
 const HEIGHT = 260;
-const LEFT = 76;
 const RIGHT = 20;
 const TOP = 26;
 const BOTTOM = 34;
-/** Names below the axis. */
+/** Names below the axis, and pixels from one to the next for each of their characters. */
 const MOST_NAMES = 10;
+const NAME_CHARACTER = 8;
 
 /** A figure without a value (a skipped commit) is on the axis. Null without any value. */
 export function pointChart({ title, points, format, unit, legend }: PointChart): SafeHtml | null {
@@ -47,11 +47,17 @@ export function pointChart({ title, points, format, unit, legend }: PointChart):
   const exact = valuesOf(points.filter(({ isBound }) => !isBound));
   const [least, most] = [minOf(exact.length > 0 ? exact : all), maxOf(all)];
   const axis = niceAxis(least < 0.4 * most && least >= 0 ? 0 : least - (most - least) / 8, most, unit);
+  const labels = axis.ticks.map(format);
+  const left = gutterOf(labels, 76);
   const toX = (i: number): number =>
-    Number((LEFT + ((WIDTH - LEFT - RIGHT) * (i + 0.5)) / Math.max(1, points.length)).toFixed(1));
+    Number((left + ((WIDTH - left - RIGHT) * (i + 0.5)) / Math.max(1, points.length)).toFixed(1));
   const toY = (value: number): number =>
     Number((TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(0, value - axis.base) / (axis.top - axis.base))).toFixed(1));
-  const step = Math.ceil(points.length / MOST_NAMES);
+  // The first and the last one may need half of their width beyond their point.
+  const nameWidth = NAME_CHARACTER * maxOf(points.map(({ name }) => name.length));
+  const names = Math.max(1, Math.min(MOST_NAMES, Math.floor((WIDTH - left - RIGHT) / (nameWidth + NAME_CHARACTER))));
+  const step = Math.ceil(points.length / names);
+  const nameX = (i: number): number => Math.max(nameWidth / 2, Math.min(WIDTH - nameWidth / 2, toX(i)));
   return element(
     'figure',
     { class: 'chart wide' },
@@ -59,16 +65,16 @@ export function pointChart({ title, points, format, unit, legend }: PointChart):
     element(
       'svg',
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}: ${points.length} points` },
-      axis.ticks.map((tick) => [
-        element('path', { class: 'grid', d: `M${LEFT} ${toY(tick)}H${WIDTH - RIGHT}` }),
-        textElement('text', format(tick), { class: 'tick', x: LEFT - 8, y: toY(tick) + 4, 'text-anchor': 'end' }),
+      axis.ticks.map((tick, i) => [
+        element('path', { class: 'grid', d: `M${left} ${toY(tick)}H${WIDTH - RIGHT}` }),
+        textElement('text', labels[i]!, { class: 'tick', x: left - 8, y: toY(tick) + 4, 'text-anchor': 'end' }),
       ]),
       points.map(({ mark }, i) => mark !== null && markLine(toX(i), mark)),
       points.map((point, i) => pointHtml(point, toX(i), toY)),
       points.map(
         ({ name }, i) =>
           i % step === 0 &&
-          textElement('text', name, { class: 'tick', x: toX(i), y: HEIGHT - 12, 'text-anchor': 'middle' }),
+          textElement('text', name, { class: 'tick', x: nameX(i), y: HEIGHT - 12, 'text-anchor': 'middle' }),
       ),
     ),
     legend.length > 0 &&

@@ -7,10 +7,11 @@ import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { DiagnoseResult } from '../../model/results/common.js';
 import type { ReportRank } from '../../model/results/report.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { column, count, counts, t, table } from '../document/document.js';
+import { tableHtml } from '../render/html.js';
 import { rankPhrases } from '../start/ranks-text.js';
 import { byteRange } from '../text-pieces.js';
 import { type Child, element, type SafeHtml, text, textElement, textList, trusted } from './html.js';
-import { bytes, figures, htmlTable } from './html-table.js';
 import { type PageSection, section, twin } from './page-pieces.js';
 
 /** Cells in one line; a longer row is wrapped. */
@@ -221,25 +222,22 @@ function rankTable(ranks: readonly ReportRank[]): Child {
   const rows = isCut
     ? ranks.toSorted((a, b) => fullness(b) - fullness(a) || a.rank - b.rank).slice(0, MOST_ROWS)
     : ranks.toSorted((a, b) => a.rank - b.rank);
-  return twin(
-    isCut ? `Table: the ${MOST_ROWS} fullest ranks` : 'Table: ranks',
-    htmlTable(
-      rows,
-      [
-        figures('rank', ({ rank }) => String(rank)),
-        ranks.some(({ stage }) => stage !== null) &&
-          figures('stage', ({ stage }) => (stage === null ? '' : `PP${stage}`)),
-        bytes(ALLOCATED.title, ALLOCATED.of),
-        bytes(RESERVED.title, RESERVED.of),
-        bytes('difference', BETWEEN.of),
-        figures('OOMs', ({ ooms }) => (ooms === 0 ? '' : String(ooms))),
+  const shown = table(
+    rows,
+    [
+      counts('rank', ({ rank }) => rank),
+      ranks.some(({ stage }) => stage !== null) && column('stage', ({ stage }) => (stage === null ? '' : `PP${stage}`)),
+      column('peak_allocated_bytes', ALLOCATED.of),
+      column('peak_reserved_bytes', RESERVED.of),
+      column('difference_bytes', BETWEEN.of),
+      counts('OOMs', ({ ooms }) => (ooms === 0 ? '' : ooms)),
+    ],
+    {
+      caption: 'Peaks by rank',
+      notes: [
+        isCut && t`${count(ranks.length - rows.length)} ranks not listed; the map shows all ${count(ranks.length)}`,
       ],
-      {
-        caption: 'Peaks by rank',
-        note: isCut
-          ? `${formatCount(ranks.length - rows.length)} ranks not listed; the map shows all ${formatCount(ranks.length)}`
-          : null,
-      },
-    ),
+    },
   );
+  return twin(isCut ? `Table: the ${MOST_ROWS} fullest ranks` : 'Table: ranks', shown !== null && tableHtml(shown));
 }

@@ -7,21 +7,20 @@ import type { PageData, PageDevice } from '../../model/picture/page-data.js';
 import type { ReportResult } from '../../model/results/report.js';
 import { formatCount } from '../../model/units.js';
 import { counted } from '../text-pieces.js';
-import { HATCH, memorySection } from './account-html.js';
+import { HATCH } from './account-bar.js';
 import { bisectHead, bisectSections } from './bisect-html.js';
 import { bytesBlock, contentSecurityPolicy, jsonBlock } from './data-blocks.js';
+import { diagnosisHead, memorySection, testsSection, unknownSection } from './diagnosis-html.js';
 import { differencesSection, diffHead, pairSection } from './diff-html.js';
 import { evidenceSection } from './evidence-html.js';
-import { type EvidenceNames, evidenceNames } from './evidence-link.js';
 import { historyHead, historySection } from './history-html.js';
 import { type Child, element, join, text, textElement, textList, trusted } from './html.js';
 import { viewSections } from './moments-html.js';
 import { headHtml, type PageHead } from './page-head.js';
 import type { PageSection } from './page-pieces.js';
 import { ranksSection } from './ranks-html.js';
+import { runFactsHtml } from './run-facts-html.js';
 import { iterationsSection, stepsSection } from './steps-html.js';
-import { testsSection, unknownSection } from './unknown-html.js';
-import { verdictHead } from './verdict-html.js';
 
 export interface PageAssets {
   /** The bundled script of the page, and its style. */
@@ -32,9 +31,8 @@ export interface PageAssets {
 export function reportHtml(report: ReportResult, { script, style }: PageAssets): string {
   checkInline(script, 'script');
   checkInline(style, 'style');
-  const names = evidenceNames(report);
-  const head = headOf(report, names);
-  const sections = sectionsOf(report, names);
+  const head = headOf(report);
+  const sections = sectionsOf(report);
   const page = element(
     'html',
     { lang: 'en' },
@@ -55,7 +53,7 @@ export function reportHtml(report: ReportResult, { script, style }: PageAssets):
       { class: report.subject },
       textElement('a', 'Skip to the details', { class: 'skip-link', href: '#details' }),
       HATCH,
-      headHtml(head),
+      headHtml({ ...head, below: [runFactsHtml(report.facts), head.below] }),
       redactedText(report),
       navigation(sections),
       textElement('p', '', { id: 'picture-error', class: 'error', role: 'alert', hidden: true }),
@@ -87,27 +85,27 @@ function checkInline(content: string, name: string): void {
 }
 
 /** The subject of the page first; of a comparison, the diagnosis of the later run is a section. */
-function headOf(report: ReportResult, names: EvidenceNames): PageHead {
+function headOf(report: ReportResult): PageHead {
   if (report.diff !== null) return diffHead(report.diff);
   if (report.bisection !== null) return bisectHead(report.bisection);
   if (report.history !== null) return historyHead(report.history);
-  if (report.diagnosis !== null) return verdictHead(report.diagnosis, report.operand, names);
+  if (report.diagnosis !== null) return diagnosisHead(report.diagnosis, report.operand);
   return {
     ...{ tone: 'plain', badge: report.subject.toUpperCase(), places: [], title: report.title },
     ...{ summary: null, boxes: [], below: null },
   };
 }
 
-function sectionsOf(report: ReportResult, names: EvidenceNames): PageSection[] {
+function sectionsOf(report: ReportResult): PageSection[] {
   const { diagnosis, devices, diff } = report;
   const verdict = diagnosis?.verdicts[0];
   return [
-    diff === null || diagnosis === null ? null : diagnosisSection(report, names),
+    diff === null || diagnosis === null ? null : diagnosisSection(report),
     pairSection(report),
     differencesSection(diff),
     ...bisectSections(report.bisection),
     historySection(report.history),
-    memorySection(verdict, names),
+    memorySection(verdict),
     ...viewSections(report),
     ranksSection(report.ranks, diagnosis),
     // Of a comparison, the steps of both are a table of the pair.
@@ -119,11 +117,11 @@ function sectionsOf(report: ReportResult, names: EvidenceNames): PageSection[] {
   ].filter((one) => one !== null);
 }
 
-function diagnosisSection({ diagnosis, operand }: ReportResult, names: EvidenceNames): PageSection {
+function diagnosisSection({ diagnosis, operand }: ReportResult): PageSection {
   return {
     id: 'diagnosis',
     name: 'Diagnosis of b',
-    html: join([headHtml(verdictHead(diagnosis!, operand, names), 'section')]),
+    html: join([headHtml(diagnosisHead(diagnosis!, operand), 'section')]),
   };
 }
 

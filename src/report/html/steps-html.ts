@@ -3,9 +3,9 @@ import { maxOf } from '../../model/lists.js';
 import { median } from '../../model/median.js';
 import type { ReportDevice, ReportIterations } from '../../model/results/report.js';
 import type { StepGrowth, TimelineStep } from '../../model/results/timeline.js';
-import { formatBytes, formatCount, GIB, MIB } from '../../model/units.js';
+import { formatBytes, formatCount } from '../../model/units.js';
 import { duration } from '../document/values.js';
-import { counted, figure, grouped, rankName, signedBytes, stepTime, UNKNOWN } from '../text-pieces.js';
+import { counted, grouped, rankName, signedBytes, stepTime, UNKNOWN } from '../text-pieces.js';
 import { type Child, element, textElement } from './html.js';
 import { bytes, counts, figures, htmlTable } from './html-table.js';
 import { lineChart } from './line-chart.js';
@@ -91,35 +91,32 @@ function growthText(growth: StepGrowth | null): string {
 export function iterationsSection(iterations: ReportIterations | null): PageSection | null {
   if (iterations === null) return null;
   const { iteration: x, rank } = iterations;
-  const chart = { xName: 'iteration', x, fromZero: false, unit: 1 } as const;
+  const chart = { xName: 'iteration', x, fromZero: false } as const;
   const memory = [
     { name: 'allocated', values: iterations.allocated_bytes },
     { name: 'peak allocated', values: iterations.peak_allocated_bytes },
     { name: 'peak reserved', values: iterations.peak_reserved_bytes },
   ];
-  const most = maxOf(memory.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const [unit, unitName] = most >= GIB ? [GIB, 'GiB'] : [MIB, 'MiB'];
   const charts = [
     lineChart({
       ...chart,
       title: 'Step time',
       series: [{ name: 'step time', values: iterations.step_ms }],
-      format: (value) => `${figure(value)} ms`,
+      kind: 'ms',
       note: summaryText(iterations.step_ms, stepTime),
     }),
     lineChart({
       ...chart,
       title: 'Memory',
       series: memory,
-      format: (value) => `${figure(value / unit)} ${unitName}`,
-      unit,
+      kind: 'bytes',
       note: summaryText(iterations.peak_reserved_bytes, (value) => formatBytes(Math.round(value)), 'peak reserved '),
     }),
     lineChart({
       ...chart,
       title: 'Loss',
       series: [{ name: 'loss', values: iterations.loss }],
-      format: figure,
+      kind: 'number',
       note: summaryText(iterations.loss, (value) => grouped(value, 4)),
     }),
   ].filter((one) => one !== null);

@@ -2,7 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { Classification, ClassifyResult, LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { diagnoseText } from '../start/diagnose-text.js';
+import { documentText } from '../render/text.js';
+import { diagnoseDocument } from '../start/diagnose-document.js';
 import { printable } from '../table.js';
 import { shortText, wrapped } from '../text-pieces.js';
 import { wordVerdict } from '../verdict/word-verdict.js';
@@ -28,7 +29,7 @@ export function wordClassification({ verdict, incident, ...rest }: Classificatio
 
 export function classifyText(result: ClassifyResult): string {
   const { incident: _, ...verdict } = result.verdict;
-  const head = diagnoseText({
+  const screen = diagnoseDocument({
     schema: 'mbforensics/diagnose@1',
     run: result.source,
     verdicts: [verdict],
@@ -44,6 +45,7 @@ export function classifyText(result: ClassifyResult): string {
     advice: null,
     pinned_host_memory: null,
   });
+  const head = documentText(screen);
   if (result.incidents.length === 0) return head;
   const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];
   for (const [i, incident] of result.incidents.slice(0, MOST_INCIDENTS).entries()) {

@@ -1,7 +1,7 @@
 /** `formats` and `formats explain` as text. */
 
 import { groupBy } from '../../model/group-by.js';
-import type { ExplainResult, FormatsResult } from '../../model/results/format.js';
+import type { FormatsExplainResult, FormatsResult } from '../../model/results/format.js';
 import { formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
@@ -31,7 +31,7 @@ export function formatsText({ files, scalars, formats }: FormatsResult): string 
   return `Files\n${kinds}\n\nScalars of TensorBoard, W&B and exports (--json has all)\n${names}\n\n${parts.join('\n')}\n${formats.length} formats of text logs; \`mbforensics explain formats FILE\` lists which of them read a file.\n`;
 }
 
-export function explainText(result: ExplainResult): string {
+export function explainText(result: FormatsExplainResult): string {
   const { lines, matched_lines: matched, file } = result;
   const share = lines === 0 ? '0' : ((matched / lines) * 100).toFixed(1);
   const out = [

@@ -1,7 +1,7 @@
 /** Keeps the address of the page up to date, and opens what it names. */
 
 import type { PageDevice } from '../../model/picture/page-data.js';
-import { EVIDENCE, formatHash, type HashState, parseHash, VIEWS, type ViewName } from './hash.js';
+import { defined, EVIDENCE, formatHash, type HashState, parseHash, VIEWS, type ViewName } from './hash.js';
 import type { ViewState } from './view-state.js';
 
 /** Milliseconds between two changes of the address: browsers allow a few hundred in 30 seconds. */
@@ -26,15 +26,14 @@ export function newAddressBar(): AddressBar {
     const from = Math.floor(state.from);
     const to = Math.ceil(state.to);
     const isAll = from <= page.firstSeq && to > page.lastSeq;
-    const hash = formatHash({
-      ...(view === undefined ? {} : { view }),
-      device: state.device,
-      cursor: Math.max(0, Math.floor(state.cursor)),
-      ...(state.axis === 'entry' ? {} : { axis: state.axis }),
-      ...(isAll ? {} : { range: { from, to } }),
-      ...(state.stack === null ? {} : { stack: state.stack }),
-      ...(evidence === undefined ? {} : { evidence }),
-    });
+    const hash = formatHash(
+      defined({
+        ...{ view, evidence, device: state.device, cursor: Math.max(0, Math.floor(state.cursor)) },
+        axis: state.axis === 'entry' ? undefined : state.axis,
+        range: isAll ? undefined : { from, to },
+        stack: state.stack ?? undefined,
+      }),
+    );
     try {
       history.replaceState(null, '', hash);
     } catch {

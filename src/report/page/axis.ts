@@ -31,15 +31,15 @@ export interface Scale {
 
 const ENTRIES: Scale = { valueOf: (seq) => seq, seqOf: (value) => value };
 
-/** Axes that the trace has: times are not in every trace, steps only where they are marked. */
-export function axisKinds(device: PageDevice, columns: DeviceColumns): AxisKind[] {
-  return [
-    'entry',
-    ...(device.firstTimeUs !== null && columns.levels.some((level) => level.startUs.length > 1)
-      ? (['time'] as const)
-      : []),
-    ...(device.steps.length > 0 ? (['step'] as const) : []),
-  ];
+export const AXIS_KINDS: readonly AxisKind[] = ['entry', 'time', 'step'];
+
+/** Why the trace cannot be drawn so; null: it can. */
+export function missingAxis({ steps, isDump, noTimes }: PageDevice, kind: AxisKind): string | null {
+  if (kind === 'entry') return null;
+  if (isDump) return 'no trace was recorded';
+  if (kind === 'step') return steps.length > 0 ? null : 'no entry marks the begin of a step';
+  if (noTimes === null) return null;
+  return noTimes === 'missing' ? 'not every entry has a time' : 'times of entries go back: the clock was set';
 }
 
 const scales = new WeakMap<DeviceColumns, Partial<Record<AxisKind, Scale>>>();
@@ -56,7 +56,7 @@ export function scaleOf(device: PageDevice, columns: DeviceColumns, kind: AxisKi
 }
 
 function newScale(device: PageDevice, columns: DeviceColumns, kind: AxisKind): Scale {
-  if (kind === 'entry' || !axisKinds(device, columns).includes(kind)) return ENTRIES;
+  if (kind === 'entry' || missingAxis(device, kind) !== null) return ENTRIES;
   return kind === 'time' ? piecewise(...timeKnots(device, columns)) : piecewise(...stepKnots(device));
 }
 
@@ -118,14 +118,19 @@ function piecewise(seqs: Float64Array, values: Float64Array): Scale {
 
 /** `from` ascends. Where two of its values are the same, the later one counts. */
 export function interpolate(from: Float64Array, to: Float64Array, value: number): number {
-  let low = 0;
-  let high = from.length - 2;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (from[middle]! <= value) low = middle;
-    else high = middle - 1;
-  }
+  const low = lastWhere(0, from.length - 2, (i) => from[i]! <= value);
   const width = from[low + 1]! - from[low]!;
   const share = width === 0 ? 0 : (value - from[low]!) / width;
   return to[low]! + share * (to[low + 1]! - to[low]!);
+}
+
+/** The last of `low` to `high` for which it is so, where it is so up to one and then no more; `low` if for none. */
+export function lastWhere(low: number, high: number, is: (i: number) => boolean): number {
+  let [least, most] = [low, high];
+  while (least < most) {
+    const middle = (least + most + 1) >> 1;
+    if (is(middle)) least = middle;
+    else most = middle - 1;
+  }
+  return least;
 }

@@ -40,9 +40,12 @@ export interface Surface {
   put(): void;
 }
 
+/** CSS pixels of drawings on paper, whatever its size; those of `page.css`. */
+const PRINT_WIDTH = 700;
+
 let isPrinting = false;
 
-/** For print: twice the resolution, in the colours of the light page. */
+/** For print: of one width, as the page has its new width only later; twice the resolution; the light colours. */
 export function setPrinting(value: boolean): void {
   isPrinting = value;
 }
@@ -77,7 +80,7 @@ export function newSurface(root: HTMLElement, height: number, insets: Insets, la
   const adapt = (): void => {
     const ratio = isPrinting ? Math.max(2, devicePixelRatio) : devicePixelRatio;
     if (!isStale && size.ratio === ratio) return;
-    const width = Math.max(insets.left + insets.right + 16, holder.clientWidth);
+    const width = isPrinting ? PRINT_WIDTH : Math.max(insets.left + insets.right + 16, holder.clientWidth);
     isStale = false;
     if (size.width === width && size.ratio === ratio) return;
     size = { width, ratio };
@@ -101,8 +104,10 @@ export function newSurface(root: HTMLElement, height: number, insets: Insets, la
     frame: () => {
       adapt();
       const { width, ratio } = size;
+      // It is printed as its calls: `clearRect` would erase the canvas below, a new size forgets them.
+      if (isPrinting) canvas.width = Math.round(width * ratio);
       over.setTransform(ratio, 0, 0, ratio, 0, 0);
-      over.clearRect(0, 0, width, height);
+      if (!isPrinting) over.clearRect(0, 0, width, height);
       over.font = '11px system-ui, sans-serif';
       over.textBaseline = 'middle';
       over.lineWidth = 1;

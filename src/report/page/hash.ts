@@ -2,13 +2,13 @@
  * The part of the address after `#`: `v=map&r=0&t=23999&a=time&z=100-200&s=7&e=E6`. It is untrusted: only
  * known keys with values of the known form are read. Pure.
  */
+import { AXIS_KINDS } from './axis.js';
 import type { AxisKind } from './view-state.js';
 
 export const VIEWS = ['stacked', 'map', 'segments', 'flame', 'lifetimes', 'pair'] as const;
 export type ViewName = (typeof VIEWS)[number];
 /** `E6` of the first verdict, `2-E6` of the second one. */
 export const EVIDENCE = /^(\d{1,3}-)?E\d{1,4}$/;
-const AXES: readonly AxisKind[] = ['entry', 'time', 'step'];
 
 export interface HashState {
   /** The section that is scrolled to. */
@@ -38,29 +38,23 @@ export function parseHash(hash: string): HashState {
   const isRange = from !== undefined && to !== undefined && Number(to) > Number(from);
   const evidence = EVIDENCE.exec(fields.get('e') ?? '')?.[0];
   const view = oneOf('v', VIEWS);
-  const axis = oneOf('a', AXES);
+  const axis = oneOf('a', AXIS_KINDS);
   const [device, cursor, stack] = [number('r', 3), number('t', 10), number('s', 9)];
-  return {
-    ...(view === undefined ? {} : { view }),
-    ...(device === undefined ? {} : { device }),
-    ...(cursor === undefined ? {} : { cursor }),
-    ...(axis === undefined ? {} : { axis }),
-    ...(isRange ? { range: { from: Number(from), to: Number(to) } } : {}),
-    ...(stack === undefined ? {} : { stack }),
-    ...(evidence === undefined ? {} : { evidence }),
-  };
+  const range = isRange ? { from: Number(from), to: Number(to) } : undefined;
+  return defined({ view, device, cursor, axis, range, stack, evidence });
 }
+
+/** Without what is undefined. */
+export const defined = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 
 /** The inverse of {@link parseHash}, with `#`. */
 export function formatHash({ view, device, cursor, axis, range, stack, evidence }: HashState): string {
-  const fields = [
-    ...(view === undefined ? [] : [`v=${view}`]),
-    ...(device === undefined ? [] : [`r=${device}`]),
-    ...(cursor === undefined ? [] : [`t=${cursor}`]),
-    ...(axis === undefined ? [] : [`a=${axis}`]),
-    ...(range === undefined ? [] : [`z=${range.from}-${range.to}`]),
-    ...(stack === undefined ? [] : [`s=${stack}`]),
-    ...(evidence === undefined ? [] : [`e=${evidence}`]),
-  ];
-  return `#${fields.join('&')}`;
+  const z = range && `${range.from}-${range.to}`;
+  const fields = defined({ v: view, r: device, t: cursor, a: axis, z, s: stack, e: evidence });
+  return `#${Object.entries(fields)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('&')}`;
 }

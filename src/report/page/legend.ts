@@ -15,6 +15,18 @@ export const swatch = (text: string, color: number, hatched = false): LegendItem
   hatched,
 });
 
+/** Hatching as a raster has it: stripes of the colour and of `other`. */
+export function paintSign(
+  sign: HTMLElement,
+  color: number,
+  hatched: boolean,
+  other = darker(color),
+  degrees = 135,
+): void {
+  const stripes = `${cssOf(color)} 0 3px, ${cssOf(other)} 3px 6px`;
+  sign.style.setProperty('background', hatched ? `repeating-linear-gradient(${degrees}deg, ${stripes})` : cssOf(color));
+}
+
 /** Replaces the content of `root`. */
 export function showLegend(root: HTMLElement, items: readonly LegendItem[]): void {
   root.replaceChildren(
@@ -27,12 +39,8 @@ export function showLegend(root: HTMLElement, items: readonly LegendItem[]): voi
         entry.append(element('span', '', item.from), sign, element('span', '', item.to));
         return entry;
       }
-      const color = cssOf(item.color);
-      if (item.kind === 'outline') sign.style.setProperty('box-shadow', `inset 0 0 0 2px ${color}`);
-      else if (item.hatched) {
-        const stripes = `${color} 0 3px, ${cssOf(darker(item.color))} 3px 6px`;
-        sign.style.setProperty('background-image', `repeating-linear-gradient(135deg, ${stripes})`);
-      } else sign.style.setProperty('background-color', color);
+      if (item.kind === 'outline') sign.style.setProperty('box-shadow', `inset 0 0 0 2px ${cssOf(item.color)}`);
+      else paintSign(sign, item.color, item.hatched);
       entry.append(sign, element('span', '', item.text));
       return entry;
     }),

@@ -1,6 +1,7 @@
 /** Reads what the page holds. */
-import { decodeDevice } from '../../model/picture/device-bytes.js';
+
 import type { DeviceColumns, PageData, PageDevice } from '../../model/picture/page-data.js';
+import { decodeDevice } from './decode-device.js';
 
 export interface LoadedPage {
   readonly data: PageData;

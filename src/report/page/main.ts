@@ -2,12 +2,12 @@
 
 import { visibleText } from '../../model/escape-controls.js';
 import { newAddressBar, openAllDetails, reveal } from './address-bar.js';
-import { axisKinds } from './axis.js';
+import { missingAxis } from './axis.js';
 import { setPrinting } from './canvas.js';
 import { choice } from './dom.js';
 import { mountFlame } from './flame/flame.js';
 import { mountLifetimes } from './flame/lifetimes.js';
-import type { HashState } from './hash.js';
+import { defined, type HashState } from './hash.js';
 import { type LoadedPage, loadPage } from './load.js';
 import { mountMap } from './map/address-map.js';
 
@@ -168,10 +168,12 @@ function changeOf({ page, columns }: Loaded, { cursor, axis, range, stack }: Has
   const from = Math.max(firstSeq, range?.from ?? firstSeq);
   const to = Math.min(lastSeq + 1, range?.to ?? lastSeq + 1);
   return {
-    ...(cursor === undefined ? {} : { cursor: Math.min(lastSeq, Math.max(firstSeq, cursor)) }),
-    ...(axis === undefined || !axisKinds(page, columns).includes(axis) ? {} : { axis }),
+    ...defined({
+      cursor: cursor && Math.min(lastSeq, Math.max(firstSeq, cursor)),
+      axis: axis && (missingAxis(page, axis) === null ? axis : undefined),
+      stack: stack !== undefined && stack < columns.stacks.length ? stack : undefined,
+    }),
     ...(range === undefined || from >= to ? {} : { from, to }),
-    ...(stack === undefined || stack >= columns.stacks.length ? {} : { stack }),
   };
 }
 

@@ -1,7 +1,8 @@
-/** Words for entries, components and commands of a device. Pure. */
+/** Words for entries, components, frames, places and commands of a device. Pure. */
 import { shellWord, visibleText } from '../../model/escape-controls.js';
-import type { PageDevice } from '../../model/picture/page-data.js';
+import type { DeviceColumns, PageDevice } from '../../model/picture/page-data.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { lastWhere } from './axis.js';
 import type { StateAt } from './state-at.js';
 
 /** `optimizer_state` → `optimizer state`. */
@@ -12,14 +13,7 @@ export const exactBytes = (bytes: number): string => `${formatCount(bytes)} byte
 
 /** The step that contains an entry; null between steps. */
 export function stepOf({ steps }: PageDevice, seq: number): string | null {
-  let low = 0;
-  let high = steps.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (steps[middle]!.first <= seq) low = middle;
-    else high = middle - 1;
-  }
-  const step = steps[low];
+  const step = steps[lastWhere(0, steps.length - 1, (i) => steps[i]!.first <= seq)];
   return step !== undefined && step.first <= seq && seq <= step.last ? visibleText(step.name) : null;
 }
 
@@ -53,4 +47,25 @@ export function stackedSentence(page: PageDevice): string {
     `${ooms === 0 ? 'No' : ooms} failed ${ooms === 1 ? 'allocation' : 'allocations'}.`,
     ...(total === null ? [] : [`The device has ${formatBytes(total)}.`]),
   ].join(' ');
+}
+
+/** Which state the figures are of: `After entry 1,024`. */
+export function momentWords({ isDump, firstSeq }: PageDevice, seq: number): string {
+  if (isDump) return 'In the dump';
+  return seq < firstSeq ? 'Before the first entry' : `After entry ${formatCount(seq)}`;
+}
+
+/** `_linear_forward layers.py:459`: the folders of a file are left out. */
+export const shortFrame = (frame: string): string => visibleText(frame).replace(/[^\s/]*\/(?=\S*:\d+$)/g, '');
+
+/** The innermost frame of a stack, short. */
+export function siteOf({ stacks, frames }: DeviceColumns, stack: number): string {
+  const frame = stacks[stack]?.[0];
+  return frame === undefined ? 'no stack recorded' : shortFrame(frames[frame]!);
+}
+
+/** `0x7f3a00000000`, of a place in the rows. */
+export function addressOf({ bands }: DeviceColumns, place: number): string {
+  const band = bands[lastWhere(0, bands.length - 1, (i) => bands[i]!.place <= place)];
+  return band === undefined ? 'an unknown address' : `0x${Math.floor(band.address + place - band.place).toString(16)}`;
 }

@@ -3,7 +3,8 @@ import type { PageDevice, PageMark } from '../../model/picture/page-data.js';
 import type { Axis } from './axis.js';
 import type { Frame } from './canvas.js';
 import { cssOf, type Palette } from './palette.js';
-import type { Tick } from './ticks.js';
+import { axisTicks, stepTicks, type Tick } from './ticks.js';
+import type { Loaded, ViewState } from './view-state.js';
 
 /** The middle of the nearest pixel: lines of 1 pixel stay sharp. */
 const crisp = (at: number): number => Math.round(at) + 0.5;
@@ -35,15 +36,43 @@ export function drawBytes(
   }
 }
 
-/** Labels below the plot; one that would touch the label before it is left out. */
-export function drawTicks(frame: Frame, palette: Palette, ticks: readonly Tick[], axis: Axis, title: string): void {
+/** CSS pixels below a plot for a second row of labels, of steps. */
+export const stepsHeight = ({ steps }: PageDevice): number => (steps.length > 0 ? 14 : 0);
+
+/** CSS pixels of one label of entries or times. */
+const TICK_WIDTH = 90;
+
+/** Begins and ends of steps, and below the plot entries, times or steps; with the first two, steps are a second row. */
+export function drawHorizontal(frame: Frame, palette: Palette, loaded: Loaded, state: ViewState, axis: Axis): void {
+  const { page, columns } = loaded;
+  drawDashes(
+    frame,
+    palette,
+    page.steps.flatMap(({ first, last }) => [axis.xOf(first), axis.xOf(last + 1)]),
+  );
+  const ticks = axisTicks(page, columns, state.axis, state, frame.plot.width / TICK_WIDTH);
+  drawTicks(frame, palette, ticks, axis, state.axis);
+  if (state.axis === 'step' || page.steps.length === 0) return;
+  drawTicks(frame, palette, stepTicks(page, axis, state, frame.plot.width / 40), axis, 'step', 14);
+}
+
+/** Labels `below` the first row below the plot; one that would touch the label before it is left out. */
+export function drawTicks(
+  frame: Frame,
+  palette: Palette,
+  ticks: readonly Tick[],
+  axis: Axis,
+  title: string,
+  below = 0,
+): void {
   const { over, plot } = frame;
   const bottom = plot.y + plot.height;
+  const y = bottom + 13 + below;
   over.strokeStyle = cssOf(palette.muted, 0.6);
   line(over, plot.x, bottom + 0.5, plot.x + plot.width, bottom + 0.5);
   over.fillStyle = cssOf(palette.muted);
   over.textAlign = 'right';
-  over.fillText(title, plot.x - 8, bottom + 13);
+  over.fillText(title, plot.x - 8, y);
   over.textAlign = 'center';
   let taken = plot.x - 4;
   for (const { at, text, isMiddle } of ticks) {
@@ -53,23 +82,18 @@ export function drawTicks(frame: Frame, palette: Palette, ticks: readonly Tick[]
     const half = over.measureText(text).width / 2;
     const middle = Math.min(frame.width - half, x);
     if (middle - half < taken) continue;
-    over.fillText(text, middle, bottom + 13);
+    over.fillText(text, middle, y);
     taken = middle + half + 10;
   }
 }
 
-/** The first entries of steps, except those too close to the one before. */
-export function drawSteps(frame: Frame, palette: Palette, page: PageDevice, axis: Axis): void {
-  const { over, plot } = frame;
+/** Dashed lines at shares of the plot, unless they are too close. */
+export function drawDashes({ over, plot }: Frame, palette: Palette, shares: readonly number[]): void {
+  const places = new Set(shares.filter((x) => x > 0 && x < 1).map((x) => crisp(plot.x + x * plot.width)));
+  if (places.size > plot.width / 8) return;
   over.strokeStyle = cssOf(palette.ink, 0.22);
-  const places = page.steps
-    .flatMap(({ first, last }) => [first, last + 1])
-    .map((seq) => axis.xOf(seq))
-    .filter((x) => x > 0 && x < 1);
-  if (places.length > plot.width / 8) return;
   over.setLineDash([2, 3]);
-  for (const x of new Set(places.map((place) => crisp(plot.x + place * plot.width))))
-    line(over, x, plot.y, x, plot.y + plot.height);
+  for (const x of places) line(over, x, plot.y, x, plot.y + plot.height);
   over.setLineDash([]);
 }
 

@@ -28,6 +28,10 @@ export function newPicks(width: number): Picks {
   };
 }
 
+/** Most bytes of any column of the levels. */
+export const highestOf = (levels: readonly Level[], of: 'active' | 'reservedMost'): number =>
+  levels.reduce((most, level) => level[of].reduce((a, b) => Math.max(a, b), most), 0);
+
 export const entriesPerColumn = ({ from, to, columns }: Level): number => (to - from + 1) / columns;
 
 /** The column that contains an entry of the level. */

@@ -27,24 +27,47 @@ export function fillRect(
   color: number,
   hatched = false,
 ): void {
-  const { width, height, pixels } = raster;
+  const { width, height } = raster;
   const left = Math.max(0, Math.floor(x0));
   const right = Math.min(width, Math.floor(x1));
   const top = Math.max(0, Math.floor(y0));
   const bottom = Math.min(height, Math.floor(y1));
-  if (left >= right) return;
-  if (!hatched) {
-    for (let y = top; y < bottom; y += 1) {
-      const end = y * width + right;
-      // A call of `fill` costs more than a few assignments.
-      if (right - left > 16) pixels.fill(color, y * width + left, end);
-      else for (let at = y * width + left; at < end; at += 1) pixels[at] = color;
-    }
-    return;
+  if (left < right) (hatched ? hatch : fill)(raster, left, top, right, bottom, color);
+}
+
+/** {@link fillRect} for integers within the raster. */
+export function fill({ width, pixels }: Raster, x0: number, y0: number, x1: number, y1: number, color: number): void {
+  const isWide = x1 - x0 > 16;
+  for (let row = y0 * width; row < y1 * width; row += width) {
+    // A call of `fill` costs more than a few assignments.
+    if (isWide) pixels.fill(color, row + x0, row + x1);
+    else for (let at = row + x0; at < row + x1; at += 1) pixels[at] = color;
   }
+}
+
+/** Pixels after which hatching repeats. */
+const PERIOD = 8;
+/** Pixels of a row that are drawn one by one before they are copied: a multiple of {@link PERIOD}. */
+const DRAWN = 64;
+
+/** The pixels of a hatched {@link fillRect}, for integers within the raster. */
+export function hatch({ width, pixels }: Raster, x0: number, y0: number, x1: number, y1: number, color: number): void {
   const dark = darker(color);
-  for (let y = top; y < bottom; y += 1) {
+  const drawn = Math.min(x1, x0 + DRAWN);
+  for (let y = y0; y < y1; y += 1) {
     const row = y * width;
-    for (let x = left; x < right; x += 1) pixels[row + x] = ((x + y) & 4) === 0 ? color : dark;
+    const end = row + x1;
+    // Of wide blocks most pixels are copies.
+    if (y >= y0 + PERIOD && drawn < x1) {
+      pixels.copyWithin(row + x0, row + x0 - PERIOD * width, end - PERIOD * width);
+      continue;
+    }
+    for (let x = x0; x < drawn; x += 1) pixels[row + x] = ((x + y) & 4) === 0 ? color : dark;
+    const start = row + x0;
+    for (let at = row + drawn; at < end; ) {
+      const length = Math.min(at - start, end - at);
+      pixels.copyWithin(at, start, start + length);
+      at += length;
+    }
   }
 }

@@ -31,11 +31,8 @@ export function bucketState(level: Level, column: number): StateAt {
   return {
     from: columnStart(level, column),
     to: columnStart(level, column + 1) - 1,
-    at: level.at[column]!,
-    active: level.active[column]!,
-    pending: level.pending[column]!,
-    reserved: level.reserved[column]!,
-    privateReserved: level.privateReserved[column]!,
+    ...{ at: level.at[column]!, active: level.active[column]!, pending: level.pending[column]! },
+    ...{ reserved: level.reserved[column]!, privateReserved: level.privateReserved[column]! },
     privateActive: level.privateActive[column]!,
     components: Float64Array.from(level.components, (of) => of[column]!),
   };

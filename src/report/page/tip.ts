@@ -1,17 +1,34 @@
 /** What is below the pointer, in a box next to it. */
 import { element } from './dom.js';
 
-export interface Tip {
+interface Tip {
   /** `x`, `y`: CSS pixels in the holder. The first line is the title. Hidden without lines. */
   show(x: number, y: number, lines: readonly string[]): void;
   hide(): void;
+}
+
+/** Lines on what is below the pointer, unless a button is pressed. `link`: whether a click there does something. */
+export function attachTip(
+  canvas: HTMLCanvasElement,
+  holder: HTMLElement,
+  at: (event: PointerEvent) => { readonly lines: readonly string[]; readonly link?: boolean },
+): void {
+  const tip = newTip(holder);
+  canvas.addEventListener('pointermove', (event) => {
+    if (event.buttons !== 0) return tip.hide();
+    const { lines, link } = at(event);
+    // Where the box is within what scrolls.
+    tip.show(event.offsetX, event.offsetY - (canvas.closest('.flame-scroll')?.scrollTop ?? 0), lines);
+    if (link !== undefined) canvas.style.setProperty('cursor', link ? 'pointer' : 'default');
+  });
+  canvas.addEventListener('pointerleave', () => tip.hide());
 }
 
 /** CSS pixels between pointer and box. */
 const GAP = 14;
 
 /** `holder` must be positioned. */
-export function newTip(holder: HTMLElement): Tip {
+function newTip(holder: HTMLElement): Tip {
   const box = element('div', 'tip');
   box.hidden = true;
   // The canvas has a description; the box repeats it for the pointer.

@@ -66,13 +66,5 @@ export function createShared(
   };
 }
 
-function isSame(a: ViewState, b: ViewState): boolean {
-  return (
-    a.device === b.device &&
-    a.from === b.from &&
-    a.to === b.to &&
-    a.axis === b.axis &&
-    a.cursor === b.cursor &&
-    a.stack === b.stack
-  );
-}
+const isSame = (a: ViewState, b: ViewState): boolean =>
+  (Object.keys(a) as (keyof ViewState)[]).every((key) => a[key] === b[key]);

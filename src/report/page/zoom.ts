@@ -144,10 +144,7 @@ export function attachCourse(
   );
   canvas.addEventListener('dblclick', showAll);
 
-  canvas.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (press(event.key, event.shiftKey)) event.preventDefault();
-  });
+  attachKeys(canvas, (key, isShifted) => press(key, isShifted));
 
   const press = (key: string, isShifted: boolean): boolean => {
     const { from, to, cursor } = shared.get();
@@ -169,40 +166,29 @@ export function attachCourse(
       const moved = scale().seqOf(scale().valueOf(next.from) + place);
       setCursor(course.stride === null ? moved : Math.round(moved), false);
     };
-    switch (key) {
-      case 'ArrowLeft':
-        moveCursor(-1);
-        return true;
-      case 'ArrowRight':
-        moveCursor(1);
-        return true;
-      case 'PageUp':
-        page(-1);
-        return true;
-      case 'PageDown':
-        page(1);
-        return true;
-      case 'Home':
-        setCursor(bounds.first, true);
-        return true;
-      case 'End':
-        setCursor(bounds.end, true);
-        return true;
-      case '+':
-      case '=':
-        zoom(isVisible ? cursor : placeAt(0.5), KEY_ZOOM);
-        return true;
-      case '-':
-        zoom(isVisible ? cursor : placeAt(0.5), 1 / KEY_ZOOM);
-        return true;
-      case '0':
-        showAll();
-        return true;
-      default: {
-        const place = course.jump(key, cursor);
-        if (place !== null) setCursor(place, true);
-        return place !== null;
-      }
-    }
+    const keys: Readonly<Record<string, () => void>> = {
+      ArrowLeft: () => moveCursor(-1),
+      ArrowRight: () => moveCursor(1),
+      PageUp: () => page(-1),
+      PageDown: () => page(1),
+      Home: () => setCursor(bounds.first, true),
+      End: () => setCursor(bounds.end, true),
+      '+': () => zoom(isVisible ? cursor : placeAt(0.5), KEY_ZOOM),
+      '-': () => zoom(isVisible ? cursor : placeAt(0.5), 1 / KEY_ZOOM),
+      '0': showAll,
+    };
+    const act = keys[key === '=' ? '+' : key];
+    const place = act === undefined ? course.jump(key, cursor) : null;
+    if (place !== null) setCursor(place, true);
+    act?.();
+    return act !== undefined || place !== null;
   };
+}
+
+/** `press` returns whether it has done something. Keys of the browser are left to it. */
+export function attachKeys(canvas: HTMLCanvasElement, press: (key: string, isShifted: boolean) => boolean): void {
+  canvas.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (press(event.key, event.shiftKey)) event.preventDefault();
+  });
 }

@@ -45,5 +45,5 @@ export function barLines({ total, parts, when }: Bar, width: number): string[] {
   const legend = parts.map(({ name, bytes }) =>
     `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
   );
-  return [`[${bar}]${after}`, ...wrap(legend.join(' + '), width).map((line) => line.replaceAll('\u00a0', ' '))];
+  return [`[${bar}]${after}`, ...wrap(legend.join('\u00a0+ '), width).map((line) => line.replaceAll('\u00a0', ' '))];
 }

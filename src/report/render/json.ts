@@ -16,8 +16,9 @@ import { plainText } from './plain.js';
 
 type Fields = Record<string, unknown>;
 
-export function documentJson({ schema, title, fields: extra, parts }: Document): Fields {
+export function documentJson({ schema, title, fields: extra, each, parts }: Document): Fields {
   const fields: Fields = { schema, ...extra };
+  if (each !== undefined) fields[each.key] = each.documents.map(documentJson);
   addText(fields, title);
   for (const part of parts) addPart(fields, part);
   return fields;
@@ -42,7 +43,7 @@ function addPart(fields: Fields, part: Part): void {
       const texts = part.type === 'items' ? part.items : [part.text];
       const hasFields = texts.map((text) => addText(fields, text));
       if (part.key !== undefined)
-        put(fields, part.key, part.type === 'items' ? texts.map(plainText) : plainText(texts[0]!));
+        put(fields, part.key, part.type === 'items' ? texts.map(itemJson) : plainText(texts[0]!));
       else for (const [i, text] of texts.entries()) if (!hasFields[i]) put(fields, 'notes', plainText(text), true);
       return;
     }
@@ -58,6 +59,15 @@ function addPart(fields: Fields, part: Part): void {
     case 'drawing':
       return;
   }
+}
+
+/** A statement of evidence with its handle. */
+function itemJson(text: Text): unknown {
+  const pieces = piecesOf(text);
+  const handle = pieces.find((piece) => typeof piece === 'object' && 'handle' in piece);
+  if (handle === undefined) return plainText(text);
+  const words = plainText(pieces.filter((piece) => piece !== handle)).trim();
+  return { text: words, evidence: (handle as { handle: string }).handle };
 }
 
 /** Whether the text has a field. */
@@ -82,12 +92,14 @@ function rowsOf({ columns, rows }: Table): Fields[] {
   }));
 }
 
-/** A cell that is one figure, name or word is its value; one with keyed pieces is an object of them. */
+/** A cell that is one name or word, or that has one figure, is its value; keyed pieces make an object. */
 function cellJson(cell: Cell): unknown {
   if (cell === null || typeof cell !== 'object') return cell;
   const keyed: Fields = {};
   if (addText(keyed, cell as Text)) return keyed;
   const pieces = piecesOf(cell as Text);
+  const [figure, ...more] = pieces.filter((piece) => typeof piece === 'object' && 'value' in piece);
+  if (figure !== undefined && more.length === 0) return pieceJson(figure);
   return pieces.length === 1 ? pieceJson(pieces[0]!) : plainText(cell as Text);
 }
 

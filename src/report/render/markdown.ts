@@ -18,7 +18,8 @@ import { cellText, plainText } from './plain.js';
 /** Columns of a drawing in a fence: what a page of GitHub shows without scrolling. */
 const DRAWN_WIDTH = 72;
 
-export function documentMarkdown({ title, parts }: Document): string {
+export function documentMarkdown({ title, parts, each }: Document): string {
+  if (each !== undefined) return each.documents.map(documentMarkdown).join('\n');
   return `${[`## ${inline(title)}`, ...partsLines(parts, 3)].join('\n').trimEnd()}\n`;
 }
 

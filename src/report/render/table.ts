@@ -14,14 +14,23 @@ const GAP = '  ';
 const LEAST_COLUMN = 14;
 const UNDER = '    ';
 
-export function tableLines(table: Table, width: number): string[] {
-  const { columns, rows } = table;
-  const titles = columns.map(({ title }) => printable(title));
+export const tableLines = (table: Table, width: number): string[] => {
+  const [titles = [], ...rows] = laidOut(table, width);
+  return [...(table.isBare === true ? [] : titles), ...rows.flat()];
+};
+
+/** The lines of each row. */
+export const tableRows = (table: Table, width: number): string[][] => laidOut(table, width).slice(1);
+
+/** The lines of the titles, then those of each row. */
+function laidOut(table: Table, width: number): string[][] {
+  const { columns, rows, isBare } = table;
+  const titles = columns.map(({ title }) => (isBare === true ? '' : printable(title)));
   const cells = rows.map((row) => row.cells.map((cell, i) => printable(cellText(cell, columns[i]!))));
   const natural = columns.map((_, i) => Math.max(1, maxOf([titles, ...cells].map((row) => stringWidth(row[i]!)))));
   const isFlexible = columns.map(({ align }) => align === 'left');
   const widths = screen.isLossless ? natural : narrowed(natural, isFlexible, width);
-  if (widths === null) return recordLines(table, cells, width);
+  if (widths === null) return [[], ...recordLines(table, cells, width)];
   const aligned = (row: readonly string[]): string[] => {
     const wrapped = row.map((cell, i) => (stringWidth(cell) <= widths[i]! ? [cell] : wrapName(cell, widths[i]!)));
     return Array.from({ length: maxOf(wrapped.map((lines) => lines.length)) }, (_, line) =>
@@ -31,7 +40,7 @@ export function tableLines(table: Table, width: number): string[] {
         .trimEnd(),
     );
   };
-  return [...aligned(titles), ...cells.flatMap((row, i) => [...aligned(row), ...underLines(rows[i]!, width)])];
+  return [aligned(titles), ...cells.map((row, i) => [...aligned(row), ...underLines(rows[i]!, width)])];
 }
 
 function padded(text: string, width: number, align: 'left' | 'right'): string {
@@ -77,8 +86,8 @@ const underLines = ({ under }: TableRow, width: number): string[] =>
   under.flatMap((text) => wrap(`${UNDER}${printable(plainText(text))}`, width, `${UNDER}  `));
 
 /** The names of a row, then its figures: `  live 3.40 GiB · blocks 12`. */
-function recordLines({ columns, rows }: Table, cells: readonly (readonly string[])[], width: number): string[] {
-  return cells.flatMap((row, i) => {
+function recordLines({ columns, rows }: Table, cells: readonly (readonly string[])[], width: number): string[][] {
+  return cells.map((row, i) => {
     const isName = columns.map(({ align, isCode }, c) => align === 'left' && (isCode || c === 0));
     const head = row.filter((cell, c) => isName[c] === true && cell !== '').join('  ');
     const figures = row.flatMap((cell, c) =>

@@ -5,6 +5,7 @@
 import {
   type Document,
   type Fact,
+  NEXT_ITEM,
   type Part,
   piecesOf,
   type Section,
@@ -15,7 +16,7 @@ import { printable, wrap } from '../plain-text.js';
 import { bold, cyan, green, red, screen, yellow } from '../screen.js';
 import { barLines } from './bar.js';
 import { cellText, plainText } from './plain.js';
-import { tableLines } from './table.js';
+import { tableLines, tableRows, wrapName } from './table.js';
 
 const TONES: Readonly<Record<Tone, (line: string) => string>> = {
   good: green,
@@ -26,6 +27,7 @@ const TONES: Readonly<Record<Tone, (line: string) => string>> = {
 const STEP = '  ';
 
 export function documentText(document: Document): string {
+  if (document.each !== undefined) return document.each.documents.map(documentText).join('\n');
   const title = document.title === '' ? [] : wrapText(document.title, screen.width).map(bold);
   const { labels, parts } = document;
   if (labels !== undefined) return `${[...title, ...labelled(parts, labels, title.length)].join('\n')}\n`;
@@ -39,7 +41,9 @@ const oneLine = (text: string): string => printable(text.replaceAll(/\s+/g, ' ')
 /** A number and its unit, and a command between backticks, stay on one line where they fit. */
 export function wrapText(text: Text, width: number, indent = ''): string[] {
   const kept = oneLine(plainText(text)).replaceAll(/(\d) (?=(?:[KMGTP]iB|bytes|ms|s|%)(?![a-z]))/g, '$1\u00a0');
-  return wrap(kept, width, indent).map((line) => line.replaceAll('\u00a0', ' ').trimEnd());
+  return wrap(kept, width, indent)
+    .flatMap((line) => (line.length <= width ? [line] : wrapName(line, width)))
+    .map((line) => line.replaceAll('\u00a0', ' ').trimEnd());
 }
 
 // ---- parts below each other
@@ -118,35 +122,61 @@ interface Shown {
   readonly lines: readonly string[];
 }
 
-/** Sections with their titles in a column on the left. */
-function labelled(parts: readonly Part[], { width, height }: NonNullable<Document['labels']>, taken: number): string[] {
-  const sections = parts.map((part) => {
-    const inner = part.type === 'section' ? part.parts : [part];
-    const shown: Shown[] = inner.map((part) => ({
-      keep: part.keep ?? 0,
-      lines: labelledLines(part, screen.width - width),
-    }));
-    return { label: part.type === 'section' ? plainText(part.title) : '', shown };
-  });
-  const all = sections.flatMap(({ shown }) => shown).filter(({ lines }) => lines.length > 0);
-  let total = taken + all.reduce((sum, { lines }) => sum + lines.length, 0);
-  const left = new Set<Shown>();
-  // Of equal ones the last goes first.
-  for (const shown of all.toReversed().toSorted((a, b) => b.keep - a.keep)) {
-    if (total <= height || shown.keep === 0) break;
-    left.add(shown);
-    total -= shown.lines.length;
+/** Labels of the details are this wide. */
+const DETAIL_LABEL = 14;
+
+/** Sections with their titles in a column on the left, then all details. */
+function labelled(parts: readonly Part[], look: NonNullable<Document['labels']>, taken: number): string[] {
+  const isBelow = (part: Part): part is Section => part.type === 'section' && part.isBelow === true;
+  return [
+    ...labelledSections(
+      parts.filter((part) => !isBelow(part)),
+      { ...look, height: look.height - taken },
+    ),
+    ...parts
+      .filter(isBelow)
+      .flatMap(({ about, parts: details }) => [
+        '',
+        ...(about === undefined || about === null ? [] : wrapText(about, screen.width)),
+        ...labelledSections(details, { width: DETAIL_LABEL, height: Number.POSITIVE_INFINITY }),
+      ]),
+  ];
+}
+
+function labelledSections(parts: readonly Part[], { width, height }: NonNullable<Document['labels']>): string[] {
+  const sections = parts.map((part) => ({
+    label: part.type === 'section' ? plainText(part.title) : '',
+    shown: unitsOf(part, screen.width - width, height === Number.POSITIVE_INFINITY),
+  }));
+  const all = sections.flatMap(({ shown }) => shown);
+  let total = all.reduce((sum, { keep, lines }) => sum + (keep === 0 ? lines.length : 0), 0);
+  const isShown = new Set(all.filter(({ keep }) => keep === 0));
+  for (const unit of all.filter(({ keep }) => keep > 0).toSorted((a, b) => a.keep - b.keep)) {
+    if (total + unit.lines.length > height) continue;
+    isShown.add(unit);
+    total += unit.lines.length;
   }
   return sections.flatMap(({ label, shown }) =>
     shown
-      .filter((part) => !left.has(part))
+      .filter((unit) => isShown.has(unit))
       .flatMap(({ lines }) => lines)
       .map((line, i) => `${i === 0 ? bold(label.padEnd(width)) : ' '.repeat(width)}${line}`.trimEnd()),
   );
 }
 
-/** Items without the signs of a list. */
-function labelledLines(part: Part, width: number): readonly string[] {
-  if (part.type === 'items') return part.items.flatMap((text) => wrapText(text, width));
-  return part.type === 'section' ? part.parts.flatMap((inner) => labelledLines(inner, width)) : ownLines(part, width);
+/** A first screen has no use for handles. */
+const unhandled = (text: Text): Text =>
+  piecesOf(text).filter((piece) => typeof piece === 'string' || !('handle' in piece));
+
+/** What is shown whole or not at all. */
+function unitsOf(part: Part, width: number, isBelow: boolean): Shown[] {
+  const { keep = 0 } = part;
+  const keepOf = (i: number): number => (keep === 0 ? 0 : keep + NEXT_ITEM * i);
+  if (part.type === 'section') return part.parts.flatMap((inner) => unitsOf(inner, width, isBelow));
+  if (part.type === 'paragraph' && part.style !== 'lead') return [{ keep, lines: wrapText(part.text, width) }];
+  if (part.type === 'items')
+    return part.items.map((text, i) => ({ keep: keepOf(i), lines: wrapText(isBelow ? text : unhandled(text), width) }));
+  if (part.type === 'table' && part.isBare === true && keep > 0)
+    return tableRows(part, width).map((lines, i) => ({ keep: keepOf(i), lines }));
+  return [{ keep, lines: ownLines(part, width) }];
 }

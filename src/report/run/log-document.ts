@@ -1,5 +1,6 @@
 /** The run at a glance: how it ended, what it was, its memory and its failures. */
 import { groupBy } from '../../model/group-by.js';
+import { maxOf } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import {
   as,
@@ -192,8 +193,8 @@ function phases(run: LogRun): string {
 
 function memoryParts(run: LogRun): MaybePart[] {
   const content = parts([memoryGroupTable(run.memory_groups), ...doubtfulParts(run.memory_doubtful)]);
-  const last = Math.max(...run.memory_groups.map(({ iteration }) => iteration ?? Number.NEGATIVE_INFINITY));
-  const after = Number.isFinite(last) ? t`, the last after iteration ${last}` : '';
+  const iterations = run.memory_groups.flatMap(({ iteration }) => iteration ?? []);
+  const after = iterations.length === 0 ? '' : t`, the last after iteration ${maxOf(iterations)}`;
   const heading = t`Memory: ${counted(run.memory_records, 'reading', 'readings', 'memory_records')}${after}`;
   return content.length === 0 ? [] : [section(heading, {}, ...content)];
 }

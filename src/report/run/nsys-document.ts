@@ -22,13 +22,13 @@ import {
   type MaybePart,
   names,
   paragraph,
-  quote,
   section,
   type Text,
   t,
   table,
 } from '../document/document.js';
 import { excerpt, formatValue } from '../document/values.js';
+import { printable } from '../plain-text.js';
 import { accountSection } from './nsys/accounts.js';
 import { comparisonSection } from './nsys/comparison.js';
 import { left, limited, type NsysLook, processText, since, time } from './nsys/pieces.js';
@@ -38,7 +38,10 @@ import { budgetTable, copyTable, curveSection, kernelTable, rangeSection } from 
 /** Findings of the profiler. */
 const MOST_DIAGNOSTICS = 3;
 /** Ranges are indented by their depth, up to this one. */
-const MOST_DEPTH = 20;
+const MOST_DEPTH = 10;
+/** Characters of a name that are always shown, and of the mark of those that are left out. */
+const LEAST_NAME = 20;
+const MARK = 26;
 
 export function nsysDocument(result: NsysResult, look: NsysLook): Document {
   const { schema, reports, at = [], range_work: ranges = [], curves = [], against } = result;
@@ -64,15 +67,18 @@ function stackSection({ pid, tid, thread, rank, ranges }: NsysRangeStack): Maybe
   const who = tid === null ? '' : `thread ${tid}${thread === null ? '' : ` ${thread}`}`;
   return section(
     joined([processText({ pid, rank: null, device: null }), who], ', '),
-    { key: 'stacks', isOneOf: true, fields: { pid, tid, rank } },
-    quote(
-      ranges.map(({ text, start_ns: from, end_ns: to }, depth) => {
-        const length = to === null ? 'never ended' : formatValue(to - from, 'ns');
-        const indent = ' '.repeat(2 * Math.min(depth, MOST_DEPTH));
-        return `${indent}${excerpt(text.replaceAll(/\s+/g, ' '))}  (from ${formatValue(from, 'since_ns')}, ${length})`;
-      }),
-      { key: 'ranges' },
-    ),
+    { key: 'stacks', isOneOf: true, fields: { pid, tid, rank, ranges: ranges.map(({ text }) => text) } },
+    {
+      type: 'drawing',
+      lines: (width) =>
+        ranges.map(({ text, start_ns: from, end_ns: to }, depth) => {
+          const indent = ' '.repeat(2 * Math.min(depth, MOST_DEPTH - 1));
+          const length = to === null ? 'never ended' : formatValue(to - from, 'ns');
+          const when = `  (from ${formatValue(from, 'since_ns')}, ${length})`;
+          const name = printable(text.replaceAll(/\s+/g, ' '));
+          return `${indent}${excerpt(name, Math.max(LEAST_NAME, width - indent.length - when.length - MARK))}${when}`;
+        }),
+    },
   );
 }
 

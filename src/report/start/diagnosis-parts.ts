@@ -3,20 +3,15 @@
  * `diagnose-markdown.ts` for an issue.
  */
 
-import { causeName } from '../../knowledge/words.js';
 import { shellWord } from '../../model/escape-controls.js';
 import type { PasteForm } from '../../model/results/advise.js';
-import type {
-  AccountingPart,
-  AccountingTotal,
-  DiagnoseResult,
-  ShortFix,
-  VerdictResult as Verdict,
-} from '../../model/results/common.js';
+import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
-import { keepEnd, printable } from '../plain-text.js';
-import { costWords, percentText, savingWords } from '../verdict/action-words.js';
+import { as, bytes, code, joined, type Text, t } from '../document/document.js';
+import { percentText } from '../verdict/action-words.js';
+import { causeName, wordTable } from '../words/fill.js';
+import { shownAccount } from './account.js';
 import {
   caughtText,
   caughtTitle,
@@ -43,19 +38,25 @@ export interface DiagnosedTarget {
 
 // ---- headline and verdict
 
-export const runName = ({ run }: DiagnoseResult): string => keepEnd(printable(run), 48);
+/** Most characters of a run's name in a headline. */
+const MOST_NAME = 120;
+
+const shortRun = ({ run }: DiagnoseResult): string =>
+  run.length <= MOST_NAME
+    ? run
+    : `${run.slice(0, MOST_NAME)}… (${formatCount(run.length - MOST_NAME)} more characters)`;
 
 /** `OOM · run night-shift · rank 3 of 32 (stage PP1) · device 0`. */
 export function headline(verdict: Verdict | undefined, result: DiagnoseResult): string {
   if (verdict === undefined)
-    return `${othersRead(result).length > 0 ? 'NO FAILURE FOUND' : 'NOTHING RECOGNISED'} · run ${runName(result)}`;
+    return `${othersRead(result).length > 0 ? 'NO FAILURE FOUND' : 'NOTHING RECOGNISED'} · run ${shortRun(result)}`;
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
   const outcome = outcomeOf(verdict, result);
   const launchesWithOom = /^(?:HOST )?OOM/.test(outcome) ? null : launchesTitle(result);
   return [
     ...(launchesWithOom === null ? [outcome] : [launchesWithOom, judgedText(result)]),
-    `run ${runName(result)}`,
+    `run ${shortRun(result)}`,
     ...(rank === null ? [] : [rankPlace(rank, result)]),
     ...(device === null ? [] : [`device ${device}`]),
     ...(launches.length > 1 && launchesWithOom === null ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
@@ -97,11 +98,13 @@ export function answerOf(
   return { label: 'VERDICT', texts: [verdictTitle(verdict), verdict.summary, ...(caught === null ? [] : [caught])] };
 }
 
-/** `fragmentation (split remainder), confirmed by replay`. */
+/** `fragmentation (split remainder: pieces left over from larger blocks), confirmed by replay`. */
 export function verdictTitle(verdict: Verdict): string {
   const { cause, detail } = verdict;
   if (isUnrecorded(verdict) && cause === 'not_oom') return 'no OOM recorded in this file';
-  const name = `${causeName(cause)}${detail === null ? '' : ` (${causeName(detail)})`}`;
+  const meaning = wordTable('phrases', 'meanings')[detail ?? cause];
+  const term = [...(detail === null ? [] : [causeName(detail)]), ...(meaning === undefined ? [] : [meaning])];
+  const name = `${causeName(cause)}${term.length === 0 ? '' : ` (${term.join(': ')})`}`;
   return cause === 'undecided' ? name : `${name}, ${sureness(verdict)}`;
 }
 
@@ -115,9 +118,11 @@ function sureness({ confidence, replay, cause }: Verdict): string {
 
 /** What the user does about it. */
 export interface FixParts {
+  /** Of the fixes whose lines are pasted. */
+  readonly ids: readonly string[];
   /** Lines to paste; empty where the fix is a change that no line makes. */
   readonly pasted: readonly string[];
-  readonly texts: readonly string[];
+  readonly texts: readonly Text[];
   /** The lines are known to be enough. */
   readonly isEnough?: boolean;
 }
@@ -136,7 +141,7 @@ const MOST_PASTED = 2;
 export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const { advice } = result;
   if (isRunAnswer(verdict, result) || (verdict.cause === 'not_oom' && verdict.next.length === 0))
-    return { pasted: [], texts: [] };
+    return { ids: [], pasted: [], texts: [] };
   const [action] = advice?.actions ?? [];
   const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
   const lines = chosen.flatMap((fix) => pastedLines(fix, advice!.paste_forms));
@@ -148,6 +153,7 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
     // The allocator's part alone, what forbids it, or finding out is rarely all.
     return {
+      ids: chosen.map(({ id }) => id),
       pasted: [],
       texts: verdict.next.slice(0, 2),
       isEnough: verdict.cause !== 'fragmentation' && action?.step?.kind !== 'find_holder',
@@ -157,89 +163,85 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const isOfTrainer = chosen.some(({ paste }) => paste.trainer.length > 0);
   const [what = ''] = verdict.next;
   return {
+    ids: chosen.map(({ id }) => id),
     pasted,
-    texts: [isOfTrainer ? what : fixFigures(chosen), ...more],
+    texts: [isOfTrainer ? what : fixText(chosen), ...more],
     isEnough: chosen.every(({ closes }) => closes === true),
   };
 }
 
-/** What a fix saves and costs, how each is known, and whether it is enough. */
-function fixFigures(fixes: readonly ShortFix[]): string {
+/** What a fix does, costs and needs. Figures of other machines are in `advise` alone. */
+function fixText(fixes: readonly ShortFix[]): Text {
   const [fix] = fixes;
-  const parts = fixes.length > 1 ? [`${fixes.length} settings, enough together`] : [];
-  if (fix !== undefined && fixes.length === 1) {
-    const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
-    if (bytes !== null && bytes > 0) parts.push(`saves ${formatBytes(bytes)} (${savingWords(by)})`);
-    parts.push(
-      cost === null ? 'cost not measured' : `${cost === 0 ? 'no throughput cost' : percentText(cost)}${costHow(fix)}`,
-    );
-    if (by === 'what_if' && closes !== false) parts.push('replayed with it, this OOM does not occur');
-    parts.push(closes === true ? 'enough' : closes === false ? 'not enough alone' : 'not known to be enough');
-  }
-  for (const { requires } of fixes) for (const need of requires.slice(0, 1)) parts.push(`needs: ${need}`);
-  return parts.join('; ');
+  const needs = [...new Set(fixes.flatMap(({ requires }) => requires.slice(0, 1)))];
+  const single = fix !== undefined && fixes.length === 1 ? fix : null;
+  return joined(
+    [
+      single === null ? t`${fixes.length} settings, enough together` : effectText(single),
+      single === null ? null : costText(single),
+      ...needs.map((need) => `needs: ${need}`),
+    ],
+    '; ',
+  );
 }
 
-/** Where it was measured is in `advise`. */
-const costHow = (fix: ShortFix): string => (fix.cost_by === 'measured' ? '' : ` (${costWords(fix)})`);
+/** Whether it is enough, where that is known, and what it saves. */
+function effectText({ saving_bytes: saving, saving_by: by, closes }: ShortFix): Text | null {
+  const enough = closes === true ? 'enough' : closes === false ? 'not enough alone' : null;
+  if (by === 'what_if' && closes !== false)
+    return closes === true
+      ? 'replayed with it, this OOM does not occur'
+      : 'replayed with it, this request is served; the rest of the step may fail';
+  const least = by === 'message' ? 'at most ' : by === 'estimate' ? 'about ' : '';
+  const saved = saving === null || saving <= 0 ? null : t`saves ${least}${as('saving_bytes', bytes(saving))}`;
+  return joined([saved, enough], '; ');
+}
+
+function costText(fix: ShortFix): string | null {
+  const { cost_percent: cost, cost_by: by } = fix;
+  if (cost === null) return null;
+  if (cost === 0) return 'no throughput cost';
+  const effect = cost > 0 ? 'lowers' : 'raises';
+  return by === 'measured' ? `${effect} throughput (figures: mbforensics advise)` : percentText(cost);
+}
 
 // ---- why
 
 const MOST_REASONS = 2;
 
-/** The results that decide, the replay first: it is the proof. */
-export function reasons(verdict: Verdict): string[] {
+/** The results that decide. Where the device's memory does, what failed is shown by the request. */
+export function reasons(verdict: Verdict): EvidenceResult[] {
   const { cause } = verdict;
   // The account has the figures of the peak.
   const hasAccount = shownAccount(verdict) !== null;
   const evidence = verdict.evidence.filter(({ kind }) => !(kind === 'peak' && hasAccount));
-  const texts = (about: string): string[] => evidence.filter((entry) => entry.about === about).map(({ text }) => text);
-  const [decides, ...others] = texts('test');
-  const [reproduced, counterfactual] = texts('replay');
-  const [site] = texts('site');
-  const left = evidence.find(({ kind }) => kind === 'impossible_figures')?.text;
-  const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
-  const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
-  const candidates = isOutsideGpu
-    ? [...texts('message'), site, decides, ...others, ...texts('context'), lastIteration]
-    : [
-        decides,
-        left,
-        site,
-        counterfactual ?? reproduced,
-        ...others,
-        ...texts('context'),
-        ...texts('message'),
-        texts('request')[0],
-      ];
-  const added = isOutsideGpu ? [] : [site, left].filter((text) => text !== undefined);
-  const most = MOST_REASONS + added.length;
-  return candidates.filter((text) => text !== undefined).slice(0, most);
+  const of = (about: string): EvidenceResult[] => evidence.filter((entry) => entry.about === about);
+  const [decides, ...others] = of('test');
+  const [reproduced, counterfactual] = of('replay');
+  const left = evidence.find(({ kind }) => kind === 'impossible_figures');
+  const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration');
+  const candidates = isOutsideGpu(cause)
+    ? [...of('message'), of('site')[0], decides, ...others, ...of('context'), lastIteration]
+    : [decides, left, counterfactual ?? reproduced, ...others, ...of('context'), ...of('message')];
+  const known = candidates.filter((entry) => entry !== undefined);
+  return known.slice(0, MOST_REASONS + (left === undefined || isOutsideGpu(cause) ? 0 : 1));
 }
 
-// ---- memory and sites
+/** No memory of the device explains it. */
+const isOutsideGpu = (cause: Verdict['cause']): boolean =>
+  cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
 
-export interface ShownAccount {
-  readonly total: Pick<AccountingTotal, 'bytes'>;
-  readonly parts: readonly AccountingPart[];
-  /** ` at the peak`; empty at the OOM. */
-  readonly when: string;
-  /** ` (size of the device unknown)`, where the parts add up to less than the device. */
-  readonly caveat: string;
+/** What was being allocated, and where. */
+export function requestText(verdict: Verdict): Text | null {
+  const { cause, request, evidence } = verdict;
+  if (isOutsideGpu(cause)) return null;
+  const site = evidence.find(({ about }) => about === 'site')?.text ?? null;
+  if (request === null || site?.includes(formatBytes(request.bytes)) === true) return site;
+  const where = site === null && request.site !== null ? t` in ${code(request.site)}` : null;
+  return joined([t`${bytes(request.bytes)}${where ?? ''}`, site], ', ');
 }
 
-export function shownAccount(verdict: Verdict): ShownAccount | null {
-  const { accounting_total: total, accounting, accounting_peak: peak } = verdict;
-  const account =
-    total !== null
-      ? { total, parts: accounting, when: '' }
-      : peak === null
-        ? null
-        : { total: peak.total, parts: peak.parts, when: peak.moment === 'dump' ? ' at the dump' : ' at the peak' };
-  if (account === null) return null;
-  const isPartial = account.total.kind === 'reserved' || account.total.kind === 'reserved_and_free';
-  return { ...account, caveat: isPartial ? ' (size of the device unknown)' : '' };
-}
+// ---- the run, and what else
 
 /** Memory, growth and pace of a run that an OOM did not end. */
 export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught }: DiagnoseResult): RunLine[] {
@@ -249,27 +251,6 @@ export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught
     !(caught?.is_certain === true && caught.includes_last);
   return run === null || isFatal || run.state === 'oom' ? [] : runLines(run, shownAccount(verdict) !== null);
 }
-
-export interface ShownSite {
-  readonly size: string;
-  readonly name: string;
-  /** `12 blocks`. */
-  readonly blocks: string;
-}
-
-export function shownSites({ evidence }: Verdict): ShownSite[] {
-  const items = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
-  return items.map(({ name, numbers }) => {
-    const blocks = numbers['blocks'] ?? 0;
-    return {
-      size: formatBytes(numbers['bytes'] ?? 0),
-      name: printable(name ?? ''),
-      blocks: `${formatCount(blocks)} ${blocks === 1 ? 'block' : 'blocks'}`,
-    };
-  });
-}
-
-// ---- what else
 
 /** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
 export function otherTexts(others: readonly Verdict[], first: Verdict, result: DiagnoseResult): string[] {
@@ -283,24 +264,11 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
   return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...launchTexts(result)];
 }
 
-/**
- * The first test that was not possible, and the one capture that would make it so. Nothing where a message decided:
- * what no message can have is not worth a line.
- */
+/** Where nothing decides: the first test that was not possible, and the capture that would make it so. */
 export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[] {
   const { missing, captures, cause } = verdict;
-  if (
-    missing.length === 0 ||
-    isRunAnswer(verdict, result) ||
-    (cause !== 'undecided' && isMessageAlone(verdict, result))
-  )
-    return [];
-  const [capture] = captures;
-  const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : '';
-  return [
-    `${missing[0]!}${more}`,
-    ...(capture === undefined || cause !== 'undecided' ? [] : [`capture ${capture.title}: mbforensics show captures`]),
-  ];
+  if (cause !== 'undecided' || isRunAnswer(verdict, result)) return [];
+  return [...missing.slice(0, 1), ...captures.slice(0, 1).map(({ title }) => `to settle it, capture ${title}`)];
 }
 
 /** All that is known is the text of an error. */

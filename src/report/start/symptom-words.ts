@@ -1,9 +1,10 @@
 /** Symptoms of the guides in words. */
 import { loadData } from '../../knowledge/load-data.js';
 import { SYMPTOMS } from '../../knowledge/symptoms.js';
-import { figuresOf, fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import type { SymptomHit } from '../../model/results/advise.js';
 import type { SymptomSighting } from '../../model/symptom.js';
+import { figuresOf, fill, wordsOf, wordTable } from '../words/fill.js';
+import { worded } from '../words/worded.js';
 
 type Answer = readonly [SymptomHit['confirmation'], string];
 
@@ -17,7 +18,7 @@ export function wordSymptom({ id, also, source, answer, figures }: SymptomSighti
   const rows = [id, ...also].map((one) => SYMPTOMS.find((row) => row.id === one)!);
   const { symptom, cause } = rows[0]!;
   const known = figuresOf(figures);
-  const worded = (template: string): string => fill(template, known).replace(/^; /, '');
+  const filled = (template: string): string => fill(template, known).replace(/^; /, '');
   const {
     seen,
     instead = '',
@@ -27,11 +28,11 @@ export function wordSymptom({ id, also, source, answer, figures }: SymptomSighti
   return {
     id,
     symptom: also.length === 0 ? symptom : `${symptom} (also ${also.join(' and ')})`,
-    seen: worded(seen),
-    source,
+    seen: filled(seen),
+    source: worded(source),
     cause,
     confirmation,
-    confirmation_text: worded(because),
-    fix: worded(instead) || [...new Set(rows.map(({ fix }) => fix))].join('; or: '),
+    confirmation_text: filled(because),
+    fix: filled(instead) || [...new Set(rows.map(({ fix }) => fix))].join('; or: '),
   };
 }

@@ -22,8 +22,8 @@ export function actionTexts(actions: readonly AdviceAction[], fixes: readonly Sh
     const text =
       step !== null && NAMES_SETTING.has(step.kind)
         ? stepText(step)
-        : chosen.map((fix) => `${fix.title}${figures(fix)}`).join(', and ');
-    return `${text}; ${outcome}`;
+        : chosen.map((fix) => [fix.title, figures(fix)].filter((part) => part !== '').join(': ')).join(', and ');
+    return [text, outcome].filter((part) => part !== '').join('; ');
   });
 }
 
@@ -59,6 +59,7 @@ export function costSource(fix: Pick<AdviceFix, 'cost_by' | 'cost_on'>): string 
   return by === 'measured' && on !== null ? `measured on ${on}` : costWords(fix);
 }
 
+/** What is known of them. */
 function figures(fix: ShortFix): string {
   const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
   const isServed = by === 'what_if' && closes !== false;
@@ -68,9 +69,9 @@ function figures(fix: ShortFix): string {
       : isServed
         ? ['replayed, this OOM does not occur']
         : []),
-    ...(cost === null ? ['cost not measured'] : [`${percentText(cost)} (${costWords(fix)})`]),
+    ...(cost === null ? [] : [`${percentText(cost)} (${costWords(fix)})`]),
   ];
-  return `: ${parts.join(', ')}`;
+  return parts.join(', ');
 }
 
 /** Throughput lost or gained. */
@@ -78,6 +79,7 @@ export function percentText(cost: number): string {
   return cost === 0 ? 'no cost' : `${cost < 0 ? '+' : '−'}${Math.abs(cost)} % throughput`;
 }
 
+/** Empty where it is not known. */
 function outcomeText({ closes }: ShortFix): string {
-  return closes === true ? 'enough' : closes === false ? 'it helps, and is not enough' : 'not known to be enough';
+  return closes === null ? '' : closes ? 'enough' : 'it helps, and is not enough';
 }

@@ -1,8 +1,8 @@
 /** Why a test holds or fails, or what it needs, by cause and reason; and the summary of verdicts without a test. */
 
-import { fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import type { Figures } from '../../model/statement.js';
 import type { CauseTest, Verdict } from '../../model/verdict.js';
+import { fill, wordsOf, wordTable } from '../words/fill.js';
 
 function figuresOf({ numbers, details }: CauseTest): Figures {
   const all: Figures['numbers'] = { ...details.numbers, ...numbers };

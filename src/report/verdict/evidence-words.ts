@@ -1,22 +1,19 @@
 /** The sentence of each kind of evidence. */
 import { loadData } from '../../knowledge/load-data.js';
-import { fill, wordsOf } from '../../knowledge/words.js';
 import type { Figures } from '../../model/statement.js';
 import type { Evidence } from '../../model/verdict.js';
+import { fill, wordsOf } from '../words/fill.js';
 
 export function evidenceText({ kind, ...figures }: Evidence): string {
   if (kind === 'failing_site') return siteText(figures);
   return fill(wordsOf(loadData('words/evidence') as Readonly<Record<string, string>>, kind), figures);
 }
 
-/** The file alone where its folders would take a line; the evidence names the whole path. */
-const siteName = (site: string): string => (site.length > 50 ? site.replace(/ \S+\/(?=[^/]+$)/, ' …/') : site);
-
 /** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
 function siteText(figures: Figures): string {
   const { site, activity, outcome, size } = figures.names;
   const rank = fill('[rank {of_rank} ]', figures);
-  const where = site === undefined ? [] : [`${rank}failed in ${siteName(site)}`];
+  const where = site === undefined ? [] : [`${rank}failed in ${site}`];
   const doing = activity === undefined ? [] : [fill('while {activity:sites}', figures)];
   const what =
     where.length === 0 && doing.length > 0

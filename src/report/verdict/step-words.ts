@@ -1,7 +1,7 @@
 /** The sentence of each step. */
 import { loadData } from '../../knowledge/load-data.js';
-import { fill, wordsOf } from '../../knowledge/words.js';
 import type { Step } from '../../model/verdict.js';
+import { fill, wordsOf } from '../words/fill.js';
 
 export function stepText({ kind, status, because, ...figures }: Step): string {
   if (status === 'forbidden') return `expandable_segments:True would help, but ${because!.text} (${because!.source})`;

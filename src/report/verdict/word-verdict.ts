@@ -1,7 +1,6 @@
 /** A verdict with its sentences: what `--json` prints, and what screens are made of. */
 
 import { loadData } from '../../knowledge/load-data.js';
-import { fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import { type Place, placeText } from '../../model/place.js';
 import type {
   AccountingPart,
@@ -16,16 +15,19 @@ import type {
 import type { Figures, Statement } from '../../model/statement.js';
 import type { AppliedRule, Hint, Part, PeakAccount, Total, Verdict } from '../../model/verdict.js';
 import { plain } from '../text-pieces.js';
+import { fill, wordsOf, wordTable } from '../words/fill.js';
+import { worded } from '../words/worded.js';
 import { actionTexts } from './action-words.js';
 import { doubtTexts, summaryText, testText } from './cause-words.js';
 import { evidenceText } from './evidence-words.js';
 import { stepText } from './step-words.js';
 
 export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseResult {
-  const { advice } = diagnosis;
+  const advice = worded(diagnosis.advice);
   return {
     schema: 'mbforensics/diagnose@1',
     ...diagnosis,
+    advice,
     // Advice is on the first.
     verdicts: verdicts.map((verdict, i) =>
       i > 0 || advice === null

@@ -9,7 +9,7 @@ import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-d
 import type { Recording } from '../../../src/allocator/replay/recording.js';
 import { placeAt } from '../../../src/allocator/replay/repair.js';
 import { DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
-import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/model/trace-action-codes.js';
+import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/allocator/trace-action-codes.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
 import { finalState, walkEvents } from '../../support/snapshot-rows.js';

@@ -14,9 +14,6 @@ import {
   SMALL_BYTES,
   SMALL_SEGMENT_BYTES,
 } from '../../../src/allocator/settings.js';
-import { type AllocatorState, placeBlocks, type StateBlocks } from '../../../src/allocator/walk/allocator-state.js';
-import { growColumn } from '../../../src/allocator/walk/grow-column.js';
-import type { FinalState, Peak, WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -25,7 +22,10 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../../src/model/trace-action-codes.js';
+} from '../../../src/allocator/trace-action-codes.js';
+import { type AllocatorState, placeBlocks, type StateBlocks } from '../../../src/allocator/walk/allocator-state.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
+import type { FinalState, Peak, WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
 import { AddressIndex } from './address-index.js';
 import { blocksOfSlots } from './blocks-of-slots.js';

@@ -6,10 +6,6 @@
 
 import { roundTo512 } from '../../../src/allocator/rounding.js';
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../../src/allocator/settings.js';
-import { AddressTable } from '../../../src/allocator/walk/address-table.js';
-import { type AllocatorState, placeBlocks, STACK_ORIGINS } from '../../../src/allocator/walk/allocator-state.js';
-import { growColumn } from '../../../src/allocator/walk/grow-column.js';
-import type { WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -18,7 +14,11 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../../src/model/trace-action-codes.js';
+} from '../../../src/allocator/trace-action-codes.js';
+import { AddressTable } from '../../../src/allocator/walk/address-table.js';
+import { type AllocatorState, placeBlocks, STACK_ORIGINS } from '../../../src/allocator/walk/allocator-state.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
+import type { WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
 import { blocksOfSlots } from './blocks-of-slots.js';
 import type { HistoryFacts } from './history-facts.js';

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { advise } from '../../../src/findings/advice/advise.js';
 import type { AdviceChange, AdviceFix } from '../../../src/model/results/advise.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { cpuMs } from '../../support/cpu-time.js';
 import { runs } from '../../support/level.js';
 import { aboutOf, completed, type Generated, generateConfig, situationOf, type Value } from './generate-configs.js';
@@ -171,7 +172,7 @@ function runAll(firstSeed: number): Outcome {
   const bases = Array.from({ length: CONFIGS }, (_, i) => generateConfig(firstSeed + i));
   const start = cpuMs();
   for (const base of bases) {
-    const { fixes, plan } = advise(situationOf(base));
+    const { fixes, plan } = worded(advise(situationOf(base)));
     outcome.malformed.push(...flaws(base, fixes));
     for (const fix of fixes) {
       inspect(base, fix, outcome);

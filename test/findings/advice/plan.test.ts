@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Candidate, type PlanQuestion, planOf } from '../../../src/findings/advice/plan.js';
 import { GIB } from '../../../src/model/units.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { SEED } from '../../support/level.js';
 
 function candidate(id: string, gib: number, cost: number | null, more: Partial<Candidate> = {}): Candidate {
@@ -22,7 +23,7 @@ function candidate(id: string, gib: number, cost: number | null, more: Partial<C
 }
 
 function ask(needGib: number | null, candidates: readonly Candidate[], more: Partial<PlanQuestion> = {}) {
-  return planOf({
+  const plan = planOf({
     needBytes: needGib === null ? null : needGib * GIB,
     candidates,
     estimate: () => null,
@@ -30,6 +31,7 @@ function ask(needGib: number | null, candidates: readonly Candidate[], more: Par
     allows: () => true,
     ...more,
   });
+  return worded(plan);
 }
 
 describe('a plan', () => {

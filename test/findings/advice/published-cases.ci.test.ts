@@ -15,7 +15,8 @@ const cli = buildCli();
 const directory = temporaryDirectory();
 const env = { XDG_CACHE_HOME: join(directory, 'cache') };
 
-const adviceOn = (run: string): AdviseResult => cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+const adviceOn = (run: string): AdviseResult =>
+  cli.expect(0, ['advise', run, '--json=full'], { env }).json<AdviseResult>();
 
 function fixOf({ fixes }: AdviseResult, id: string): AdviceFix {
   const fix = fixes.find((one) => one.id === id);
@@ -50,7 +51,7 @@ const isOpen = ({ status }: AdviceFix): boolean => status === 'recommended' || s
 describe('Llama3 70B on 32 GPUs, out of memory by fragmentation', () => {
   let advice: AdviseResult;
   beforeAll(() => {
-    advice = cli.expect(0, ['advise', '--db', sampleStore('llama3-70b-fragmentation'), '--json']).json();
+    advice = cli.expect(0, ['advise', '--db', sampleStore('llama3-70b-fragmentation'), '--json=full']).json();
   });
 
   it('recommends expandable segments first, which a replay proves to be enough', () => {

@@ -3,11 +3,14 @@
  * lines of arithmetic next to it; the code itself was compared with numpy over random values when it was written.
  */
 import { describe, expect, it } from 'vitest';
-import { type BridgeOptions, judgeBridge } from '../../../src/findings/compare/presets/bridge.js';
+import { type BridgeOptions, judgeBridge as judge } from '../../../src/findings/compare/presets/bridge.js';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
 import type { BridgeStep, BridgeValues, StepValue } from '../../../src/model/golden-values.js';
 import type { CompareCheck } from '../../../src/model/results/compare.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { bridge, failed, losses, NO_STEP, named } from './outcomes.js';
+
+const judgeBridge = (...values: Parameters<typeof judge>) => worded(judge(...values));
 
 const times = <Value>(count: number, value: Value): Value[] => Array(count).fill(value);
 

@@ -3,16 +3,17 @@ import { expect } from 'vitest';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
 import type { BridgeStep, BridgeValues, MegatronTrainingValues, StepValue } from '../../../src/model/golden-values.js';
 import type { CompareCheck } from '../../../src/model/results/compare.js';
+import { wordedCheck } from '../../../src/report/compare/check-reason.js';
 
 export function named(outcome: PresetOutcome, name: string): CompareCheck {
   const actual = outcome.checks.filter((check) => check.name === name);
   expect(actual, name).toHaveLength(1);
-  return actual[0]!;
+  return wordedCheck(actual[0]!);
 }
 
 export function only(outcome: PresetOutcome): CompareCheck {
   expect(outcome.checks).toHaveLength(1);
-  return outcome.checks[0]!;
+  return wordedCheck(outcome.checks[0]!);
 }
 
 /** Names of the gates that fail. */

@@ -1,8 +1,8 @@
 /** The values of a run as upstream's comparisons take them. */
 import { describe, expect, it } from 'vitest';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../../src/findings/compare/presets/upstream-values-of.js';
 import type { MeasuredRank, Measurement } from '../../../src/model/measurement.js';
-import { bridgeValuesOf, megatronValuesOf } from '../../../src/model/upstream-values-of.js';
 
 const rank = (given: Partial<MeasuredRank>): MeasuredRank => ({
   ...{ rank: 0, stage: null, first_iteration: 1, last_iteration: 2, alloc_retries: null, precision_bytes: 0 },

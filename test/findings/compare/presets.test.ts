@@ -19,6 +19,7 @@ import {
 } from '../../../src/findings/compare/presets/numpy-semantics.js';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
 import type { MegatronInferenceValues } from '../../../src/model/golden-values.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { bridge, failed, losses, named, only, type StepValues, training } from './outcomes.js';
 
 const judge = (golden: StepValues, current: StepValues, metric: string, options: MegatronOptions = {}): PresetOutcome =>
@@ -194,7 +195,7 @@ describe('Megatron-LM: metrics by step', () => {
     const steps = { 0: 1, 5: 2, 10: 3 };
     const outcome = judgeMegatron(training({ 'lm loss': steps }, true), training({ 'lm loss': steps }));
     expect(outcome.passed).toBe(true);
-    expect(outcome.notes.join()).toContain('lists');
+    expect(worded(outcome.notes).join()).toContain('lists');
     const text = '{"lm loss": {"start_step": 0, "end_step": 15, "step_interval": 5, "values": [1, 2, 3]}}';
     const file = readGolden(text, 'a.json');
     if (file.kind !== 'upstream' || file.values.kind !== 'megatron_training') throw new Error(file.kind);

@@ -81,8 +81,8 @@ describe('a run that failed, compared with one that did not', () => {
     const { good, bad, first: firstOf } = pair();
     const baseline = join(cwd, `${bad.split('/').at(-1)}.json`);
     ends(0, 'gate', good, '--baseline', baseline, '--update');
-    const gate = ends(1, 'gate', bad, '--baseline', baseline, '--force', '--json').json<GateResult>();
-    const compare = ends(1, 'compare', bad, '--golden', baseline, '--force', '--json').json<CompareResult>();
+    const gate = ends(1, 'gate', bad, '--baseline', baseline, '--force', '--json=full').json<GateResult>();
+    const compare = ends(1, 'compare', bad, '--golden', baseline, '--force', '--json=full').json<CompareResult>();
     const diff = json<DiffResult>('diff', good, bad);
     const worse = json<VerifyFixResult>('verify-fix', good, bad);
     const fixed = json<VerifyFixResult>('verify-fix', bad, good);

@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import type { LogRow } from '../../../src/model/log-rows.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
-import { diagnoseMarkdown } from '../../../src/report/start/diagnose-markdown.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
 import { FINISHED, iteration, range, readComposed, STARTS, STEPS } from '../../support/launches/pieces.js';
 import { newStore } from '../../support/new-store.js';
-import { expectScreen } from '../../support/screen.js';
+import { diagnoseMarkdown, expectScreen } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, type Row, RUN } from '../../support/text-run.js';
 

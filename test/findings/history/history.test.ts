@@ -12,6 +12,7 @@ import { levelOf } from '../../../src/findings/history/point-levels.js';
 import { describeTrend, type TrendOptions } from '../../../src/findings/history/read-trend.js';
 import { endingOf, type RunFigure } from '../../../src/findings/history/run-figures.js';
 import { MbfError } from '../../../src/model/errors.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { SEED } from '../../support/level.js';
 
 /** Box and Muller: the same on every machine. */
@@ -388,7 +389,7 @@ const figure = (
 
 describe('describeTrend', () => {
   const trend = (runs: readonly RunFigure[], options: Partial<TrendOptions> = {}) =>
-    describeTrend(runs, { metric: 'peak_allocated_bytes', ...options });
+    worded(describeTrend(runs, { metric: 'peak_allocated_bytes', ...options }));
   const line = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ sha: sha(i), parents: i === 0 ? [] : [sha(i - 1)] }));
 
@@ -487,7 +488,7 @@ describe('describeTrend', () => {
       figure('c', null, 1, { isLowerBound: true, source: 'snapshot' }),
     ];
     const notes = trend(runs).notes.join('\n');
-    for (const part of [/fewer than 5 points/, /1 run died/, /peak is approximate/, /state at a dump/, /snapshots/])
+    for (const part of [/fewer than 5 points/, /1 run failed/, /peak is approximate/, /state at a dump/, /snapshots/])
       expect(notes).toMatch(part);
     const losses = [figure('a', null, 1, { lastIteration: 10 }), figure('b', null, 1, { lastIteration: 50 })];
     expect(trend(losses, { metric: 'loss' }).notes.join()).toContain('10 to 50');

@@ -14,6 +14,7 @@ import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js'
 import { documentJson } from '../../../src/report/render/json.js';
 import { documentText } from '../../../src/report/render/text.js';
 import { nsysDocument } from '../../../src/report/run/nsys-document.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 import { newStore } from '../../support/new-store.js';
 import { sqlite3Program } from '../../support/nsys/write-export.js';
@@ -116,7 +117,7 @@ else {
         });
       results = new Map();
       for (const { run_id, name } of await store.all('store.runs', { run_id: null }))
-        results.set(name, await describeNsys(store, run_id, name));
+        results.set(name, worded(await describeNsys(store, run_id, name)) as NsysResult);
     } finally {
       await store.close();
     }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNsys, type NsysQuestions } from '../../../src/findings/nsys/describe-nsys.js';
 import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { ingested } from '../../support/new-store.js';
 
 type Ask = (questions?: NsysQuestions) => Promise<NsysResult>;
@@ -15,7 +16,9 @@ export async function askedOf<T>(run: string, work: (ask: Ask) => Promise<T>): P
   try {
     for (const { path, error } of result.sources) if (error !== null) throw new Error(`${path}: ${error.text}`);
     const { run_id, name } = (await store.one('store.runs', { run_id: null }))!;
-    return await work((questions = {}) => describeNsys(store, run_id, name, questions));
+    return await work(
+      async (questions = {}) => worded(await describeNsys(store, run_id, name, questions)) as NsysResult,
+    );
   } finally {
     await store.close();
     rmSync(folder, { recursive: true, force: true });

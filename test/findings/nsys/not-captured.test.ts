@@ -1,6 +1,7 @@
 /** What is said of events that a report does not have: the settings of its capture, and the profiler's own messages. */
 import { describe, expect, it } from 'vitest';
 import { type CaptureFacts, notCaptured } from '../../../src/findings/nsys/not-captured.js';
+import { worded } from '../../../src/report/words/worded.js';
 import { scratchStore } from './stored.js';
 
 const scratch = scratchStore();
@@ -27,10 +28,12 @@ async function settings(
 const TYPES = (...types: string[]) => types.map((type) => ['CAPTURE_EVENT_TYPE', type] as const);
 
 const missing = (facts: Partial<CaptureFacts> & Pick<CaptureFacts, 'settings'>) =>
-  notCaptured({
-    ...{ tables: new Set(), memoryEventsCollected: null, graphTrace: null, isPartial: false, vmmCalls: 0 },
-    ...{ diagnostics: [], ...facts },
-  });
+  worded(
+    notCaptured({
+      ...{ tables: new Set(), memoryEventsCollected: null, graphTrace: null, isPartial: false, vmmCalls: 0 },
+      ...{ diagnostics: [], ...facts },
+    }),
+  );
 
 describe('the settings of a capture', () => {
   it('are unknown where the report does not contain them', async () => {

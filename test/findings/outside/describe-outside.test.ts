@@ -9,16 +9,19 @@ import type { Gpu } from '../../../samples/generate/run.js';
 import type { DeviceSample } from '../../../samples/generate/write/monitor/node-samples.js';
 import { deviceTable, processTable } from '../../../samples/generate/write/monitor/nvidia-smi.js';
 import { clock, padded } from '../../../samples/generate/write/python-text.js';
-import { describeOutside, type OutsideQuestion } from '../../../src/derive/outside/describe-outside.js';
+import { describeOutside as findOutside, type OutsideQuestion } from '../../../src/derive/outside/describe-outside.js';
 import { describeMemory } from '../../../src/derive/run/memory.js';
 import type { OutsideResult } from '../../../src/model/results/outside.js';
 import { MIB } from '../../../src/model/units.js';
+import { worded } from '../../../src/report/words/worded.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { ingested } from '../../support/new-store.js';
 import { smallSnapshot } from '../../support/small-snapshot.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { diagnose } from '../verdict/worded.js';
+
+const describeOutside = async (...question: Parameters<typeof findOutside>) => worded(await findOutside(...question));
 
 const TOTAL = 81_559;
 const START_US = Date.UTC(2026, 10, 20, 10, 0, 0) * 1000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockShift } from '../../../src/derive/outside/clock-shift.js';
+import { clockShift as findShift } from '../../../src/derive/outside/clock-shift.js';
 import {
   busNumber,
   deviceKey,
@@ -8,6 +8,9 @@ import {
   matchDevices,
   sameHost,
 } from '../../../src/derive/outside/match-devices.js';
+import { worded } from '../../../src/report/words/worded.js';
+
+const clockShift = (question: Parameters<typeof findShift>[0]) => worded(findShift(question));
 
 const monitor = (device: number | null, host: string | null = null, path = 'gpu.csv', gpu: string | null = null) => ({
   host,

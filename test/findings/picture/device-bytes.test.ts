@@ -1,10 +1,10 @@
 /** Columns of a device survive their way through bytes, and cut bytes are an error. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeDevice, encodeDevice } from '../../../src/model/picture/device-bytes.js';
+import { ByteSink, encodeDevice, writeColumn } from '../../../src/findings/picture/encode-device.js';
 import { OPEN_SEQ } from '../../../src/model/picture/levels.js';
 import type { DeviceColumns, PageDevice } from '../../../src/model/picture/page-data.js';
-import { ByteSink, readColumn, writeColumn } from '../../../src/model/picture/varints.js';
+import { decodeDevice, readColumn } from '../../../src/report/page/decode-device.js';
 
 describe('columns of varints', () => {
   it('hold every integer below 2^53', () => {

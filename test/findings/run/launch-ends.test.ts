@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { describeLog } from '../../../src/findings/run/describe-log.js';
-import { diagnoseText } from '../../../src/report/start/diagnose-text.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
 import { ENDS, FINISHED, iteration, range, readComposed, STARTS } from '../../support/launches/pieces.js';
+import { diagnoseText } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, RUN } from '../../support/text-run.js';
 

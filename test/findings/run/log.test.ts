@@ -13,6 +13,7 @@ import { documentJson } from '../../../src/report/render/json.js';
 import { documentText } from '../../../src/report/render/text.js';
 import { logDocument } from '../../../src/report/run/log-document.js';
 import { memoryDocument } from '../../../src/report/run/memory-document.js';
+import { worded } from '../../../src/report/words/worded.js';
 import type { Store } from '../../../src/store/store.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, RUN, type TextSource } from '../../support/text-run.js';
@@ -103,7 +104,7 @@ async function logOf(runId: number): Promise<LogRun> {
 
 async function memoryOf(runId: number, rank: number | undefined) {
   const { layout, layoutOrigin } = await readLogFacts(store, runId);
-  const result = await describeMemory(store, runId, RUN, { layout, origin: layoutOrigin }, { rank });
+  const result = worded(await describeMemory(store, runId, RUN, { layout, origin: layoutOrigin }, { rank }));
   const text = documentText(memoryDocument(result));
   expect(documentJson(memoryDocument(result))).toMatchObject({ run: RUN });
   expect(text).not.toMatch(/undefined|NaN|\[object/);

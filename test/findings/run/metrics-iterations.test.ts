@@ -1,8 +1,8 @@
 /** One iteration, told by a log and by metrics: which of them speaks, and what it takes from the other. */
 import { describe, expect, it } from 'vitest';
 import { describeIterations } from '../../../src/derive/run/iterations.js';
+import { megatronValuesOf } from '../../../src/findings/compare/presets/upstream-values-of.js';
 import { measureRun } from '../../../src/findings/flows/measure-run.js';
-import { megatronValuesOf } from '../../../src/model/upstream-values-of.js';
 import { type Row, RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
 
 /** Every tenth iteration, with all there is to say of it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { countUpTo } from '../../../src/attribution/count-up-to.js';
 import { type AnnotationMark, stageAt, stageTimeline } from '../../../src/findings/stacks/annotation-stages.js';
-import { countUpTo } from '../../../src/model/count-up-to.js';
 
 const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
   ...{ stage, name, time_us, device },

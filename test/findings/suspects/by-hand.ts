@@ -7,6 +7,7 @@ import type { ChangedFile, ChangedHunk, CommitComparison } from '../../../src/mo
 import type { Suspect } from '../../../src/model/results/compare.js';
 import { GIB } from '../../../src/model/units.js';
 import type { Component } from '../../../src/model/vocabulary.js';
+import { worded } from '../../../src/report/words/worded.js';
 
 /** `@@ -12 +12,2 @@ def f(x):` with lines as a diff has them. */
 export function hunk(text: string): ChangedHunk {
@@ -51,10 +52,12 @@ export const grew = (gib: number, component: Component | null, b: Frame[], a: Fr
 });
 
 export const rank = (input: Partial<SuspectInput>): Suspect[] =>
-  rankSuspects({
-    ...{ comparison: null, sites: [], components: [], config: [], env: [], versions: [], totalDeltaBytes: null },
-    ...{ direction: 'memory', failure: null, ...input },
-  });
+  worded(
+    rankSuspects({
+      ...{ comparison: null, sites: [], components: [], config: [], env: [], versions: [], totalDeltaBytes: null },
+      ...{ direction: 'memory', failure: null, ...input },
+    }),
+  );
 
 export const MLP = 'megatron/core/transformer/mlp.py';
 export const LAYER = 'megatron/core/transformer/transformer_layer.py';

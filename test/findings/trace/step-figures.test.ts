@@ -1,9 +1,9 @@
 /** Figures of steps against sums made entry by entry, and what they say about growth. */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { stepCuts } from '../../../src/derive/step-cuts.js';
 import { stepFigures, stepGrowth } from '../../../src/findings/trace/step-figures.js';
 import type { StepRange, TimelineStep } from '../../../src/model/results/timeline.js';
-import { stepCuts } from '../../../src/model/step-cuts.js';
 import { MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
 import { SEED } from '../../support/level.js';

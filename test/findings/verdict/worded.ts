@@ -7,6 +7,7 @@ import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { wordClassification } from '../../../src/report/knowledge/classify-text.js';
 import { actionTexts } from '../../../src/report/verdict/action-words.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
+import { worded } from '../../../src/report/words/worded.js';
 
 export async function diagnose(...question: Parameters<typeof findVerdicts>): Promise<DiagnoseResult> {
   return wordDiagnosis(await findVerdicts(...question));
@@ -18,6 +19,6 @@ export async function classify(...question: Parameters<typeof findFailures>): Pr
 
 /** As of a run whose verdict says no more than its cause. */
 export function advise(situation: Parameters<typeof findAdvice>[0]) {
-  const advice = findAdvice(situation);
+  const advice = worded(findAdvice(situation));
   return { ...advice, summary: 'a summary', next: actionTexts(advice.actions, advice.fixes) };
 }

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { buildLevels, OPEN_SEQ } from '../../../src/model/picture/levels.js';
 import type { PageLevel } from '../../../src/model/picture/page-data.js';
-import { extremes, niceAxis } from '../../../src/report/html/line-chart.js';
+import { extremes, lineChart, niceAxis } from '../../../src/report/html/line-chart.js';
+import { pointChart } from '../../../src/report/html/point-chart.js';
 import { stackedSvg } from '../../../src/report/html/stacked-svg.js';
 import { GIB, report } from './report-fixture.js';
 import { byClass, byName, readHtml, textOf } from './sound-html.js';
@@ -41,6 +42,86 @@ describe('niceAxis', () => {
       expect(top).toBeGreaterThan(base);
       expect(ticks.length).toBeLessThanOrEqual(7);
     }
+  });
+});
+
+/** Labels of the vertical axis, none wider than what is left of the plot, and no two alike. */
+function labelsOf(svg: string): string[] {
+  const node = readHtml(svg);
+  const ticks = byClass(node, 'tick').filter(({ attributes }) => attributes.get('text-anchor') === 'end');
+  // Digits are 7.4 pixels wide at most; those of the horizontal axis are below.
+  const grid = byClass(node, 'grid').map(({ attributes }) => /M(\d+) ([\d.-]+)/.exec(attributes.get('d')!)!);
+  const labels = ticks.slice(0, grid.length);
+  for (const label of labels) {
+    expect(Number(label.attributes.get('x')) - 7.2 * textOf(label).length, textOf(label)).toBeGreaterThanOrEqual(0);
+    expect(Number(label.attributes.get('x'))).toBeLessThan(Number(grid[0]![1]));
+  }
+  const texts = labels.map(textOf);
+  expect(new Set(texts).size, texts.join()).toBe(texts.length);
+  expect(svg).not.toMatch(/NaN|Infinity/);
+  return texts;
+}
+
+describe('vertical axes', () => {
+  const line = (kind: 'bytes' | 'ms' | 'number', values: readonly number[], fromZero = false): string[] => {
+    const chart = { title: 't', xName: 'iteration', x: values.map((_, i) => i), note: '', fromZero, kind };
+    return labelsOf(lineChart({ ...chart, series: [{ name: 's', values }] })!);
+  };
+
+  it('have a unit that fits the numbers', () => {
+    expect(line('ms', [157_000, 163_000], true)).toEqual(['0', '0.8 min', '1.6 min', '2.4 min', '3.2 min']);
+    expect(line('ms', [1_066.6, 1_066.6])).toEqual(['1.05 s', '1.08 s']);
+    expect(line('ms', [900, 950])).toEqual(['900 ms', '915 ms', '930 ms', '945 ms', '960 ms']);
+    expect(line('ms', [0.02, 0.1], true).at(-1)).toBe('100 µs');
+    expect(line('ms', [0, 3 * 3_600_000]).at(-1)).toBe('3.2 h');
+    expect(line('bytes', [0, 79.11 * GIB]).at(-1)).toBe('80 GiB');
+    expect(line('bytes', [0, 3 * 1024 * GIB]).at(-1)).toBe('3.2 TiB');
+    expect(line('number', [11.9, 2.1], true)).toEqual(['0', '3', '6', '9', '12']);
+    expect(line('number', [0, 250_000])).toEqual(['0', '80,000', '160,000', '240,000', '320,000']);
+  });
+
+  it('show the smallest, the greatest, negative and nearly equal numbers', () => {
+    expect(line('number', [1e-9, 4e-9], true)).toEqual(['0', '1e-9', '2e-9', '3e-9', '4e-9']);
+    expect(line('number', [0, 1e9]).at(-1)).toBe('1e9');
+    expect(line('number', [-4e9, 0])[0]).toBe('-4e9');
+    expect(line('number', [1e-9, 1e9]).length).toBeGreaterThan(2);
+    for (const kind of ['bytes', 'ms', 'number'] as const)
+      for (const values of [
+        [0, 0],
+        [5, 5],
+        [1e-9, 2e-9],
+        [-3, 4],
+        [123_456_789, 123_456_790],
+        [1e12, 1e12 + 8],
+        [999_999, 1e6],
+      ])
+        expect(line(kind, values).length).toBeGreaterThan(1);
+  });
+
+  it('leave space for labels of points, and for their names', () => {
+    const name = 'run-with-a-name';
+    const points = Array.from(
+      { length: 40 },
+      (_, i) =>
+        ({
+          name,
+          value: 160_000 + i,
+          low: null,
+          high: null,
+          kind: 'point',
+          isBound: false,
+          mark: null,
+          text: '',
+        }) as const,
+    );
+    const svg = pointChart({ title: 't', points, format: (value) => `${value} TFLOP/s/GPU`, unit: 1, legend: [] })!;
+    labelsOf(svg);
+    const names = byClass(readHtml(svg), 'tick')
+      .filter((one) => textOf(one) === name)
+      .map(({ attributes }) => Number(attributes.get('x')));
+    expect(Math.min(...names)).toBeGreaterThanOrEqual((7.2 * name.length) / 2);
+    expect(Math.max(...names)).toBeLessThanOrEqual(1_080 - (7.2 * name.length) / 2);
+    for (const [i, x] of names.entries()) if (i > 0) expect(x - names[i - 1]!).toBeGreaterThan(7.2 * name.length);
   });
 });
 

@@ -8,7 +8,8 @@ import type { PageDevice } from '../../../src/model/picture/page-data.js';
 import type { AtResult } from '../../../src/model/results/at.js';
 import type { AttributeResult } from '../../../src/model/results/attribute.js';
 import type { DiagnoseResult, PeakResult, ShowResult, VerdictCapture } from '../../../src/model/results/common.js';
-import type { ReportMoment, ReportRank, ReportResult } from '../../../src/model/results/report.js';
+import { VERSION_NAMES } from '../../../src/model/results/log.js';
+import type { ReportFacts, ReportMoment, ReportRank, ReportResult } from '../../../src/model/results/report.js';
 import type { TimelineResult, TimelineStep } from '../../../src/model/results/timeline.js';
 import { repoRoot } from '../../store/scratch.js';
 
@@ -42,6 +43,7 @@ export function report(over: Partial<ReportResult> = {}, texts: Texts = TEXTS): 
   const diagnosis = diagnosisOf(texts);
   return {
     ...{ subject: 'run', title: texts.run, program: 'mbforensics 0.1.0', operand: texts.run, diagnosis },
+    facts: [factsOf(texts)],
     evidence: diagnosis.verdicts[0]!.evidence.map((evidence) => ({
       ...documentOf<ShowResult>('show', texts),
       evidence,
@@ -73,6 +75,20 @@ export function report(over: Partial<ReportResult> = {}, texts: Texts = TEXTS): 
     },
     ...{ diff: null, bisection: null, history: null, is_redacted: false },
     ...over,
+  };
+}
+
+/** A run whose log prints little, and whose message is of two lines. */
+function factsOf({ run, line, path }: Texts): ReportFacts {
+  const versions = Object.fromEntries(VERSION_NAMES.map((name) => [name, null])) as ReportFacts['versions'];
+  return {
+    ...{ run, world_size: 16, commits: { run: '0123456789abcdef' }, allocator_conf: 'expandable_segments:True' },
+    parallel: { tp: 1, pp: 8, vpp: null, cp: 1, ep: 1, dp: 2, etp: null },
+    versions: { ...versions, torch: '2.8.0+cu129', cuda: '12.9', apex: '0.1' },
+    gpu: { name: 'NVIDIA H100 80GB HBM3', total_bytes: 84_943_715_697, count: 16 },
+    origins: { allocator_conf: 'PYTORCH_CUDA_ALLOC_CONF, env: launch.sh line 3', 'versions.torch': `${path} line 7` },
+    model: { name: 'acme.llama.Llama3ModelProvider70B', sizes: { num_layers: 80, hidden_size: 8192 } },
+    errors: [{ file: path, line: 655, rank: 1, text: `${line}\nTried to allocate 594.00 MiB.` }],
   };
 }
 
@@ -118,7 +134,7 @@ function pageDevice(texts: Texts): PageDevice {
     unitBytes: 512,
     components: ['parameter', 'activation', 'recompute'],
     deviceTotalBytes: 80 * GIB,
-    firstTimeUs: null,
+    ...{ firstTimeUs: null, noTimes: 'missing' },
     levels: [{ from: 0, to: 99, columns: 100, name: 'whole trace' }],
     marks: [
       { kind: 'oom', seq: 98, text: 'OOM', bytes: 2 * GIB },

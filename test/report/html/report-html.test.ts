@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ReportFacts } from '../../../src/model/results/report.js';
 import { reportHtml } from '../../../src/report/html/report-html.js';
 import { bisectReport, HOSTILE as HOSTILE_WORDS } from '../../support/compare-results.js';
 import { ranks, report } from './report-fixture.js';
@@ -77,6 +78,38 @@ describe('reportHtml', () => {
     expect(textOf(byClass(head, 'fix')[0]!)).toContain('cfg.model.recompute_granularity = "selective"');
     const links = byName(byClass(head, 'why')[0]!, 'a').map(({ attributes }) => attributes.get('data-e'));
     expect(links).toEqual(['E6', 'E3', 'E8']);
+  });
+
+  it('has what a reader of an issue asks first, and nothing for what is unknown', () => {
+    const [list] = byClass(byId(page, 'verdict'), 'run-facts');
+    expect(byName(list!, 'dt').map(textOf)).toEqual(['Versions', 'Model', 'Layout', 'Allocator', 'GPU', 'Error']);
+    expect(byName(list!, 'dd').map(textOf)).toEqual([
+      'torch 2.8.0+cu129 · CUDA 12.9 · apex 0.1 · commit 0123456789ab',
+      'Llama3ModelProvider70B · 80 layers · hidden size 8,192',
+      'world size 16 · TP 1 · PP 8 · CP 1 · EP 1 · DP 2',
+      'expandable_segments:True PYTORCH_CUDA_ALLOC_CONF, env: launch.sh line 3',
+      'NVIDIA H100 80GB HBM3 · 79.11 GiB · 16 GPUs',
+      expect.stringMatching(/^rank 1 · \S+ line 655torch\.OutOfMemoryError: .*\nTried to allocate 594\.00 MiB\.$/),
+    ]);
+    const versions = { torch: null, cuda: null } as unknown as ReportFacts['versions'];
+    const [known] = report().facts;
+    const bare: ReportFacts = {
+      ...{ ...known!, versions, commits: {}, world_size: null, allocator_conf: null, origins: {}, errors: [] },
+      parallel: { tp: null, pp: null, vpp: null, cp: null, ep: null, dp: null, etp: null },
+      gpu: { name: null, total_bytes: null, count: 8 },
+      model: { name: null, sizes: {} },
+    };
+    expect(pageOf(report({ facts: [bare] }))).not.toContain('run-facts"');
+    const long = { ...known!.errors[0]!, text: `first line\n${'x'.repeat(5_000)}`, rank: null };
+    const both = [
+      { ...bare, run: 'a', errors: [long] },
+      { ...known!, run: 'b' },
+    ];
+    const lists = byId(readHtml(pageOf(report({ facts: both }))), 'verdict');
+    expect(byName(lists, 'h3').map(textOf)).toEqual(['a', 'b']);
+    const [more] = byClass(byClass(lists, 'run-facts')[0]!, 'more');
+    expect(textOf(byName(more!, 'summary')[0]!)).toBe('first line…');
+    expect(textOf(byName(more!, 'pre')[0]!)).toBe(long.text);
   });
 
   it('has bars whose parts add up to the total to the byte', () => {

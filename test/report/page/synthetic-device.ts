@@ -339,7 +339,14 @@ function assemble(from: {
     page: {
       ...{ title: 'rank 3, device 0', handle: 'night-shift/3/snapshot#1', device: 0, firstSeq: 0, lastSeq },
       ...{ basis: 'actual', unitBytes: 512, components: COMPONENTS, deviceTotalBytes: from.limitBytes + GIB },
-      ...{ firstTimeUs: 0, levels: ranges, marks, steps: from.steps, wholeRanges: [{ from: 0, to: lastSeq }] },
+      ...{
+        firstTimeUs: 0,
+        noTimes: null,
+        levels: ranges,
+        marks,
+        steps: from.steps,
+        wholeRanges: [{ from: 0, to: lastSeq }],
+      },
       ...{ blocksOutside: 0, isDump: false, ...counts },
       ...{ bands: bands.length, stacks: from.stacks.length, largePageBytes: 20 * MIB },
       lifetimes: lifetimeCells(pageBlocks, lastSeq),

@@ -1,5 +1,5 @@
 import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
-import { type Literal, readLiteralAt } from '../../../../src/model/literal.js';
+import { type Literal, readLiteralAt } from '../../../../src/knowledge/literal.js';
 import type { ConfigOrigin } from '../../../../src/model/log-rows.js';
 import { flattenSettings, settingFinding } from '../../../../src/text/flatten-settings.js';
 import type { BlockReader, Emit } from '../contract.js';

@@ -1,5 +1,5 @@
 import { configFinding } from '../../../../src/knowledge/config-keys.js';
-import { type Literal, literalText, readLiteralAt } from '../../../../src/model/literal.js';
+import { type Literal, literalText, readLiteralAt } from '../../../../src/knowledge/literal.js';
 import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import type { BlockCode, Emit, LineCode } from '../contract.js';
 import { bracketBlock } from './emit-settings.js';

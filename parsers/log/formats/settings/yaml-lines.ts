@@ -4,7 +4,7 @@
  * item.
  */
 import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
-import { literalText, readLiteral } from '../../../../src/model/literal.js';
+import { literalText, readLiteral } from '../../../../src/knowledge/literal.js';
 import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import { openBrackets } from './emit-settings.js';
 

@@ -28,6 +28,7 @@ import { detectableWords } from '../../../report/compare/detectable-words.js';
 import { wordedJudgement } from '../../../report/compare/judgement-words.js';
 import { triageText } from '../../../report/compare/triage-text.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
+import { worded } from '../../../report/words/worded.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
@@ -177,7 +178,7 @@ const report = defineVerb({
       bisection,
       async (name) => (await resolveMeasured(`run:${name}`, inDb)).runs[0]!,
     );
-    return { ...report, checks: report.checks.map(wordedCheck) };
+    return { ...worded(report), checks: report.checks.map(wordedCheck) };
   },
   render: (result: BisectReportResult, _, { unicode }) => bisectReportText(result, { unicode }),
   reports: {

@@ -10,6 +10,7 @@ import {
   readGoldenRows,
   removeGolden,
 } from '../../../findings/compare/golden/golden-store.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../../findings/compare/presets/upstream-values-of.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
@@ -164,8 +165,8 @@ function changed(what: GoldenChangeResult['change'], name: string, runs: number,
 }
 
 function textAs(form: (typeof FORMS)[number], { name, runs }: MeasuredRuns): string {
-  if (form === 'mlm') return visibleJson(writeMegatronGolden(runs[0]!));
-  if (form === 'bridge') return visibleJson(writeBridgeGolden(runs[0]!));
+  if (form === 'mlm') return visibleJson(writeMegatronGolden(megatronValuesOf(runs[0]!)));
+  if (form === 'bridge') return visibleJson(writeBridgeGolden(bridgeValuesOf(runs[0]!)));
   return documentText({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
 }
 

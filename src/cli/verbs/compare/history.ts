@@ -6,6 +6,7 @@ import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
 import { HISTORY_AXES, HISTORY_METRIC_NAMES, HISTORY_METRICS } from '../../../model/results/history.js';
 import { historyText } from '../../../report/compare/history-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { count, flag, HTML, oneOf, operand, option, share } from '../../options.js';
@@ -65,7 +66,7 @@ export const verb = defineVerb({
     const repository = place === undefined ? undefined : await openRepository(place, session.context.env);
     const opened = await (bisect ? bisectStore(repository!, session) : session.store(path));
     session.note(opened);
-    return readTrend(opened.store, {
+    const trend = await readTrend(opened.store, {
       metric,
       by,
       label,
@@ -74,6 +75,7 @@ export const verb = defineVerb({
       to: await commitOf(repository, to),
       minChange,
     });
+    return worded(trend);
   },
   render: (result, { ascii, limit }, { columns, unicode }) =>
     historyText(result, {

@@ -5,6 +5,7 @@ import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
 import { verifyFixText } from '../../../report/compare/verify-fix-text.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand, option } from '../../options.js';
@@ -50,7 +51,7 @@ export const verb = defineVerb({
       rules: await store.all('compare.rules'),
     }));
     const noise = rules.find(({ rule }) => rule === 'time')!;
-    return verifyFix({ before: a, after: b, advice, fix, contract, noise });
+    return worded(verifyFix({ before: a, after: b, advice, fix, contract, noise }));
   },
   render: verifyFixText,
   exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF[verdict] : EXIT.done),

@@ -3,6 +3,7 @@ import { explainStack, parseStacks } from '../../../findings/attribution/views/e
 import { MbfError } from '../../../model/errors.js';
 import type { ExplainStackResult } from '../../../model/results/rules.js';
 import { explainStackText } from '../../../report/knowledge/rules-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, oneOf, operand, option, size } from '../../options.js';
 import { readRules } from '../../rules-file.js';
@@ -33,7 +34,7 @@ export const verb = defineVerb({
     if (stacks.length === 0) throw new MbfError('MBF1001', `${file} holds no stack`);
     return {
       schema: 'mbforensics/explain-stack@1',
-      stacks: stacks.map(({ from, frames }) => explainStack(rules, from, frames, { pool, lifetime, bytes })),
+      stacks: stacks.map(({ from, frames }) => worded(explainStack(rules, from, frames, { pool, lifetime, bytes }))),
     };
   },
   render: explainStackText,

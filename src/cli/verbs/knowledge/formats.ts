@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { loadLogFormats, loadScalarNames, PARSERS } from '../../../../parsers/index.js';
-import type { ExplainResult, FormatsResult } from '../../../model/results/format.js';
+import type { FormatsExplainResult, FormatsResult } from '../../../model/results/format.js';
 import { explainText, formatsText } from '../../../report/knowledge/formats-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { readFormats } from '../../formats-file.js';
@@ -23,7 +23,7 @@ ${EXAMPLE_FORMATS.replace(/^/gm, '  ').trimEnd()}
 
 parsers/log/FORMAT.md describes all keys and rows.`,
   examples: ['explain formats', 'explain formats log-allranks_0.out', 'explain formats train.log --formats ours.yaml'],
-  async ask({ file, limit, formats }, session): Promise<FormatsResult | ExplainResult> {
+  async ask({ file, limit, formats }, session): Promise<FormatsResult | FormatsExplainResult> {
     const checked = await readFormats(formats, session.context);
     const { explainLog, listFormats, vocabularyWith } = await loadLogFormats();
     if (file !== undefined) {

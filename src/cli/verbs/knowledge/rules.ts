@@ -1,6 +1,7 @@
 import { EXAMPLE_RULES } from '../../../attribution/match/example-rules.js';
 import { describeRules, testRules } from '../../../findings/attribution/views/describe-rules.js';
 import { rulesTestText, rulesText } from '../../../report/knowledge/rules-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { operand } from '../../options.js';
@@ -14,7 +15,7 @@ const test = defineVerb({
   examples: ['explain rules test my-rules.yaml'],
   async ask({ file }) {
     const { parseRules } = await import('../../../attribution/match/user-rules.js');
-    return testRules(file, parseRules(await readTextFile(file), file));
+    return worded(testRules(file, parseRules(await readTextFile(file), file)));
   },
   render: rulesTestText,
   exitCode: ({ samples }) => (samples.every(({ passed }) => passed) ? EXIT.done : EXIT.finding),

@@ -40,7 +40,7 @@ export const verb = defineVerb({
     rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
     width: option(
       '--width <n>',
-      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json or --csv (default: ${DOCUMENT_COLUMNS})`,
+      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
     ),
     height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
     limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
@@ -60,7 +60,7 @@ export const verb = defineVerb({
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
     const columns =
-      csv || json
+      csv || json === 'full'
         ? width === undefined
           ? DOCUMENT_COLUMNS
           : between(1, 100_000)(width, '--width')

@@ -13,7 +13,7 @@ export const verb = defineVerb({
   options: {
     limit: option(
       '--limit <n>',
-      `rows, the last ones; 0 = all (default: ${SCREEN_ROWS}; --json and --csv: all)`,
+      `rows, the last ones; 0 = all (default: ${SCREEN_ROWS}; --json=full and --csv: all)`,
       count,
     ),
     csv: flag('--csv', 'print all rows as CSV'),
@@ -26,7 +26,7 @@ export const verb = defineVerb({
   ],
   async ask({ run: operand, limit, csv, json }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
-    const newest = limit === undefined && !csv && !json ? SCREEN_ROWS : limit || undefined;
+    const newest = limit === undefined && !csv && json !== 'full' ? SCREEN_ROWS : limit || undefined;
     const { store, runId, run } = await session.target(operand);
     return describeIterations(store, runId, run, { newest });
   },

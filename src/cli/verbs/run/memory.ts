@@ -1,6 +1,7 @@
 import { readLogFacts } from '../../../derive/run/log-facts.js';
 import { describeMemory } from '../../../derive/run/memory.js';
 import { memoryDocument } from '../../../report/run/memory-document.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN, rank } from '../../options.js';
 
@@ -12,7 +13,7 @@ export const verb = defineVerb({
   async ask({ run: operand, rank }, session) {
     const { store, runId, run } = await session.target(operand);
     const { layout, layoutOrigin } = await readLogFacts(store, runId);
-    return describeMemory(store, runId, run, { layout, origin: layoutOrigin }, { rank });
+    return worded(await describeMemory(store, runId, run, { layout, origin: layoutOrigin }, { rank }));
   },
   document: memoryDocument,
 });

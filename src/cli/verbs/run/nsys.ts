@@ -1,6 +1,8 @@
 import { describeComparison, describeNsys, readComparedRun } from '../../../findings/nsys/describe-nsys.js';
 import { MbfError } from '../../../model/errors.js';
+import type { NsysResult } from '../../../model/results/nsys.js';
 import { nsysDocument } from '../../../report/run/nsys-document.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
 
@@ -46,12 +48,12 @@ export const verb = defineVerb({
           return compared;
         });
       const a = await read(0);
-      return describeComparison(a, await read(1));
+      return worded(describeComparison(a, await read(1))) as NsysResult;
     }
     const { store, runId, run } = await session.target(operands);
     const result = await describeNsys(store, runId, run, { atNs, range, slices, stepRange });
     demandReports(run, result.reports);
-    return result;
+    return worded(result) as NsysResult;
   },
   document: (result, { limit }) => nsysDocument(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
 });

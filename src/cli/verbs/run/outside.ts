@@ -1,5 +1,6 @@
 import { describeOutside } from '../../../derive/outside/describe-outside.js';
 import { outsideDocument } from '../../../report/run/outside-document.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN, utcOffset } from '../../options.js';
 
@@ -19,7 +20,7 @@ export const verb = defineVerb({
   ],
   async ask({ run: operand, rank, shiftUs }, session) {
     const { store, runId, run } = await session.target(operand);
-    return describeOutside(store, runId, run, { rank, shiftUs });
+    return worded(await describeOutside(store, runId, run, { rank, shiftUs }));
   },
   document: (result, { limit }) => outsideDocument(result, { limit }),
 });

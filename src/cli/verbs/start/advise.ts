@@ -10,6 +10,7 @@ import { wordSymptom } from '../../../report/start/symptom-words.js';
 import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
+import { worded } from '../../../report/words/worded.js';
 import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
 import { CAPACITY, choice, MARKDOWN, option, REDACT, RUN, STEP_RANGE } from '../../options.js';
@@ -41,13 +42,13 @@ export const verb = defineVerb({
     const target = await session.target(operand);
     const { store, runId, run } = target;
     const diagnosis = await diagnoseTarget(target, { capacityBytes: capacity?.bytes }, { advises: false });
-    const worded = wordDiagnosis(diagnosis);
+    const wordedDiagnosis = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
-    const evidence = await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange });
-    const advised = advise(situation);
+    const evidence = await readSymptomEvidence(store, runId, run, { diagnosis: wordedDiagnosis, stepRange });
+    const advised = worded(advise(situation));
     const advice: AdviseResult = {
       ...advised,
-      summary: worded.verdicts[0]?.summary ?? NOTHING_READ,
+      summary: wordedDiagnosis.verdicts[0]?.summary ?? NOTHING_READ,
       next: actionTexts(advised.actions, advised.fixes),
       // They are of the guides of Megatron, and name its settings.
       symptoms: situation.isMegatron ? findSymptoms(evidence).map(wordSymptom) : [],

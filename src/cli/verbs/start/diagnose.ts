@@ -1,17 +1,11 @@
 import { MbfError } from '../../../model/errors.js';
-import type { DiagnoseResult } from '../../../model/results/common.js';
-import { diagnoseText } from '../../../report/start/diagnose-text.js';
+import type { DiagnoseEachResult, DiagnoseResult } from '../../../model/results/common.js';
+import { diagnoseDocument, diagnoseDocuments } from '../../../report/start/diagnose-document.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, MARKDOWN, REDACT, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
-
-interface DiagnoseEachResult {
-  readonly schema: 'mbforensics/diagnose-each@1';
-  readonly paths: readonly string[];
-  readonly runs: readonly DiagnoseResult[];
-}
 
 export const verb = defineVerb({
   name: 'diagnose',
@@ -46,17 +40,16 @@ not_oom, undecided.`,
     const paths = redact ? runs.map((each) => each.run) : run;
     return { schema: 'mbforensics/diagnose-each@1', paths, runs };
   },
-  render(result, { run, db, full, capacity, redact }) {
-    const text = (one: DiagnoseResult, operands: readonly string[]): string =>
-      diagnoseText(one, { operands, db, capacity: capacity?.text, full });
-    if (!('runs' in result)) return text(result, redact ? [result.run] : run);
-    return result.runs.map((one, i) => text(one, [redact ? one.run : result.paths[i]!])).join('\n');
+  document(result, { run, db, full, capacity, redact }) {
+    if ('runs' in result) return diagnoseDocuments(result.schema, result.paths, result.runs);
+    const target = { operands: redact ? [result.run] : run, db, capacity: capacity?.text, full };
+    return diagnoseDocument(result, target);
   },
   reports: {
-    markdown: async (result) => {
-      const { diagnoseMarkdown } = await import('../../../report/start/diagnose-markdown.js');
-      return ('runs' in result ? result.runs : [result]).map(diagnoseMarkdown).join('\n');
-    },
+    markdown: (result) =>
+      'runs' in result
+        ? diagnoseDocuments(result.schema, result.paths, result.runs, true)
+        : diagnoseDocument(result, { full: true }),
   },
   exitCode(result, { exitCode }) {
     if (!exitCode) return EXIT.done;

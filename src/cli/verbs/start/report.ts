@@ -6,8 +6,7 @@ import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseResult } from '../../../model/results/common.js';
 import type { ReportSummary } from '../../../model/results/report.js';
 import { stackedSvg } from '../../../report/html/stacked-svg.js';
-import { diagnoseText } from '../../../report/start/diagnose-text.js';
-import { pictureLines } from '../../../report/start/picture-lines.js';
+import { reportDocument } from '../../../report/start/report-document.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -94,10 +93,9 @@ Pages of other answers: diff --html, bisect report --html, history --html, timel
     };
   },
   full: ({ summary }) => summary,
-  render({ summary, diagnosis }, { run, db, capacity, redact }) {
+  document({ summary, diagnosis }, { run, db, capacity, redact }) {
     const operands = redact ? [summary.run] : run;
-    const screen = diagnosis === null ? '' : diagnoseText(diagnosis, { operands, db, capacity: capacity?.text });
-    return `${screen}${pictureLines(summary).join('\n')}\n`;
+    return reportDocument(summary, diagnosis, { operands, db, capacity: capacity?.text });
   },
   exitCode: () => EXIT.done,
 });

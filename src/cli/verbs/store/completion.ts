@@ -1,3 +1,4 @@
+import type { CompletionResult } from '../../../model/results/doctor.js';
 import { completionScript, manPage, SHELLS } from '../../completion.js';
 import { defineVerb } from '../../define-verb.js';
 import { oneOf, operand } from '../../options.js';
@@ -13,7 +14,7 @@ export const verb = defineVerb({
     'doctor completion fish > ~/.config/fish/completions/mbforensics.fish',
     'doctor completion man | man -l -',
   ],
-  ask({ what }, session) {
+  ask({ what }, session): CompletionResult {
     // Of `doctor completion`, the program is above `doctor`.
     const program = session.program.parent ?? session.program;
     const text = what === 'man' ? manPage(program, version()) : completionScript(what, program);

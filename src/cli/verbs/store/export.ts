@@ -17,7 +17,7 @@ import { openStore } from '../../open-store.js';
 import { resourcesOf } from '../../operands.js';
 import { CSV_RAW, flag, operand, option, REDACT, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
-import { demandSnapshots, type Session } from '../../session.js';
+import { type CommonOptions, demandSnapshots, type Session } from '../../session.js';
 import type { Target } from '../../target.js';
 import { version } from '../../version.js';
 
@@ -59,7 +59,7 @@ const OPTIONS = {
   csvRaw: CSV_RAW,
   ...REDACT,
 };
-type Options = Values<typeof OPTIONS> & { readonly json: boolean };
+type Options = Values<typeof OPTIONS> & Pick<CommonOptions, 'json'>;
 
 export const verb = defineVerb({
   name: 'export',

@@ -5,6 +5,7 @@ import { MbfError } from '../../../model/errors.js';
 import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { MIB } from '../../../model/units.js';
 import { estimateText } from '../../../report/what-if/estimate-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { choice, option, repeated, sizeAboveZero } from '../../options.js';
 
@@ -38,9 +39,9 @@ export const verb = defineVerb({
     const asked = { model, set, device };
     if ([config, operand, inputs].filter((given) => given !== undefined).length > 1)
       throw new MbfError('MBF1001', '--config, --run and --inputs exclude each other');
-    if (inputs !== undefined) return describeEstimate(questionOfJson(readText(inputs), inputs, asked));
+    if (inputs !== undefined) return worded(describeEstimate(questionOfJson(readText(inputs), inputs, asked)));
     const { store, runId, run } = await session.target(config === undefined ? operand : `path:${config}`);
-    return describeEstimate(questionOfRun(run, await readRunInputs(store, runId), asked));
+    return worded(describeEstimate(questionOfRun(run, await readRunInputs(store, runId), asked)));
   },
   render: estimateText,
 });

@@ -1,6 +1,7 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeResidual } from '../../../findings/estimate/residual/describe-residual.js';
 import { residualText } from '../../../report/what-if/residual-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, SNAPSHOT } from '../../options.js';
 import { readRules } from '../../rules-file.js';
@@ -20,7 +21,7 @@ export const verb = defineVerb({
   async ask({ snapshot, moment, rules: file }, session) {
     const rules = await readRules(file);
     const { store, runId, run, handle } = await session.snapshots(snapshot);
-    return describeResidual(store, runId, run, { moment, rules, handle });
+    return worded(await describeResidual(store, runId, run, { moment, rules, handle }));
   },
   render: residualText,
 });

@@ -3,6 +3,7 @@ import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
 import { MbfError } from '../../../model/errors.js';
 import { whatIfText } from '../../../report/what-if/what-if-text.js';
+import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
 
@@ -37,7 +38,7 @@ export const verb = defineVerb({
     const { ordinal, targets } = devicesOf(device);
     const { store, chosen } = await session.device(snapshot, { kind: 'oom' }, ordinal);
     const edits = [...remove, ...scale];
-    return describeWhatIf(store, chosen, { set, capacityBytes, targets, sweep, edits, freeEarly });
+    return worded(await describeWhatIf(store, chosen, { set, capacityBytes, targets, sweep, edits, freeEarly }));
   },
   render: whatIfText,
 });

@@ -1,8 +1,11 @@
 /** Activations: fewer at once, or in host memory. */
 
+import { sentencesOf } from '../../../model/statement.js';
 import { type FixCode, isSet, isUnset, listOf, liveBytes, settings, wordOf } from '../fix.js';
 import type { StepFigures } from '../sufficiency.js';
 import { isMoe, modulesInForce } from './recompute.js';
+
+const fixText = sentencesOf('fixes');
 
 /** Without the request, which the estimate does not have. */
 function fitsAsEstimated({ limitBytes, estimatedBytes }: StepFigures): boolean | null {
@@ -21,7 +24,7 @@ export const ACTIVATION_FIXES: FixCode = {
     if (mbs === null || mbs < 2 || mbs % 2 !== 0) return [];
     return {
       id: `micro-batch-${mbs / 2}`,
-      title: `micro_batch_size ${mbs} → ${mbs / 2}, the global batch unchanged`,
+      title: fixText('micro_batch', { from: mbs, to: mbs / 2 }),
       change: settings({ micro_batch_size: String(mbs / 2) }),
     };
   },
@@ -31,7 +34,7 @@ export const ACTIVATION_FIXES: FixCode = {
     const size = Number(packedSize.value);
     if (packedSize.value === null || !Number.isInteger(size) || size < 2048 || size % 2 !== 0) return [];
     return {
-      title: `packed_sequence_size ${size} → ${size / 2}`,
+      title: fixText('packed', { from: size, to: size / 2 }),
       change: settings({ packed_sequence_size: String(size / 2) }),
     };
   },
@@ -43,7 +46,7 @@ export const ACTIVATION_FIXES: FixCode = {
     const modules = modulesInForce(context);
     const idle = modules?.every((name) => name === 'core_attn') === true;
     return {
-      title: `cpu_offloading=True of ${layers} layers`,
+      title: fixText('offload_layers', { layers }),
       change: settings({
         cpu_offloading: 'True',
         cpu_offloading_num_layers: String(layers),
@@ -66,7 +69,7 @@ export const ACTIVATION_FIXES: FixCode = {
     if (modules.length === 0 || (modules.includes('attn_proj') && !modules.includes('core_attn'))) return [];
     if (listOf(view, 'offload_modules').length > 0) return [];
     return {
-      title: `fine_grained_activation_offloading=True, offload_modules=${JSON.stringify(modules)}`,
+      title: fixText('fine_grained', { modules: JSON.stringify(modules) }),
       change: {
         settings: {
           fine_grained_activation_offloading: 'True',
@@ -80,7 +83,10 @@ export const ACTIVATION_FIXES: FixCode = {
   'sequence-length': ({ config, view }) => {
     const { seq } = config;
     if (seq === null || seq < 2048 || seq % 2 !== 0 || view.setting('packed_sequence_size').value !== null) return [];
-    return { title: `seq_length ${seq} → ${seq / 2}`, change: settings({ seq_length: String(seq / 2) }) };
+    return {
+      title: fixText('sequence', { from: seq, to: seq / 2 }),
+      change: settings({ seq_length: String(seq / 2) }),
+    };
   },
 
   /** Without it, each weight gradient is a tensor of its own until it is added to the buffer. */
@@ -109,7 +115,7 @@ export const ACTIVATION_FIXES: FixCode = {
             .map((name) => [name, null]),
         ),
       },
-      saving: { bytes: request.bytes, by: 'message', text: 'the scores of attention', closes: fitsAsEstimated(step) },
+      saving: { bytes: request.bytes, by: 'message', text: fixText('scores'), closes: fitsAsEstimated(step) },
     };
   },
 
@@ -122,7 +128,7 @@ export const ACTIVATION_FIXES: FixCode = {
       saving: {
         bytes: asked,
         by: 'message',
-        text: 'the request itself, and the mask that it makes',
+        text: fixText('mask'),
         closes: fitsAsEstimated(step),
       },
     };
@@ -136,7 +142,7 @@ export const ACTIVATION_FIXES: FixCode = {
       saving: {
         bytes: copies === 0 ? null : copies,
         by: copies === null || copies === 0 ? null : 'attribution',
-        text: 'the copies that were gathered for the checkpoint; training itself fits',
+        text: fixText('checkpoint_copies'),
         closes: null,
       },
     };

@@ -4,7 +4,7 @@ import { readAllocConf } from '../../../allocator/settings.js';
 import type { Looked } from '../../../derive/settings/facts.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
 import { maxOf, minOf } from '../../../model/lists.js';
-import { formatBytes } from '../../../model/units.js';
+import { sentencesOf, type Text } from '../../../model/statement.js';
 import type { WholeStepOutcome } from '../../../model/vocabulary.js';
 import {
   type FixCode,
@@ -26,6 +26,8 @@ import {
   wholeStepOf,
 } from '../situation.js';
 import { fitsWithin } from '../sufficiency.js';
+
+const fixText = sentencesOf('fixes');
 
 /** Whether CUDA graphs are captured in any way. */
 export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
@@ -65,11 +67,11 @@ function withExpandable(text: string | null): string {
 }
 
 /** A replay ends at the OOM, a step does not. */
-const STEP_AHEAD: Readonly<Record<WholeStepOutcome, { text: string; closes: false | null } | null>> = {
+const STEP_AHEAD: Readonly<Record<WholeStepOutcome, { text: Text; closes: false | null } | null>> = {
   fits: null,
-  close: { text: 'too close to decide whether the rest of the step fits', closes: null },
-  unlike: { text: 'this step is unlike those before, and what the rest of it needs is not known', closes: null },
-  beyond: { text: 'the rest of the step does not fit', closes: false },
+  close: { text: fixText('close'), closes: null },
+  unlike: { text: fixText('unlike'), closes: null },
+  beyond: { text: fixText('beyond'), closes: false },
 };
 
 /** Without a whole step before the OOM, only the estimate shows what the rest of the step needs. */
@@ -77,7 +79,7 @@ function stepAhead({ situation, step }: FixContext) {
   const outcome = wholeStepOf(situation);
   if (outcome !== null) return STEP_AHEAD[outcome];
   if (step.limitBytes !== null && fitsWithin(step, step.limitBytes) === true) return null;
-  return { text: 'no whole step came before it, so what the rest of the step needs is not known', closes: null };
+  return { text: fixText('no_whole_step'), closes: null };
 }
 
 function replayed(context: FixContext): Saving | null {
@@ -89,39 +91,36 @@ function replayed(context: FixContext): Saving | null {
   const never = rows.every(({ outcome }) => outcome !== 'fits');
   const headroom = minOf(rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
   const peak = rows.map(({ peak_reserved_bytes: bytes }) => bytes);
-  const range = formatRange(minOf(peak), maxOf(peak));
   const ahead = stepAhead(context);
   if (fits)
     return ahead === null
       ? {
           bytes: short + headroom,
           by: 'what_if',
-          text: `replayed: every request is served, peak reserved ${range}, headroom at least ${formatBytes(headroom)}`,
+          text: fixText('served', {
+            least_peak_bytes: minOf(peak),
+            most_peak_bytes: maxOf(peak),
+            headroom_bytes: headroom,
+          }),
           closes: true,
         }
-      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not occur; ${ahead.text}`, closes: ahead.closes };
+      : { bytes: null, by: 'what_if', text: fixText('no_oom', { ahead: ahead.text }), closes: ahead.closes };
   return {
     bytes: never ? 0 : null,
     by: 'what_if',
-    text: never
-      ? 'replayed: the request still fails'
-      : 'replayed: it depends on the memory layout before recording began',
+    text: never ? fixText('still_fails') : fixText('depends'),
     closes: never ? false : null,
   };
-}
-
-function formatRange(least: number, most: number): string {
-  return least === most ? formatBytes(least) : `${formatBytes(least)} to ${formatBytes(most)}`;
 }
 
 /** Without a recording: idle memory inside PyTorch serves the request if it is large enough. */
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
-  if (idle === null) return unknownSaving('the idle memory inside PyTorch is unknown');
+  if (idle === null) return unknownSaving(fixText('idle_unknown'));
   return {
     bytes: idle,
     by: 'message',
-    text: `at most the ${formatBytes(idle)} that were reserved and not in use`,
+    text: fixText('idle', { idle_bytes: idle }),
     // A message does not show what the rest of the step needs.
     closes: null,
   };
@@ -165,14 +164,12 @@ export const ALLOCATOR_FIXES: FixCode = {
     const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
     const variable = allocatorVariable(context);
     return {
-      title: `${variable}=expandable_segments:True on every rank`,
+      title: fixText('expandable_title', { variable }),
       change: variables({ [variable]: withExpandable(text), ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}) }),
       requires: [
-        'exported before the launch, on every rank',
-        ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
-        ...(text !== null && MAX_SPLIT.test(text)
-          ? ['max_split_size_mb is dropped: with expandable segments it keeps large blocks from being used again']
-          : []),
+        fixText('exported'),
+        ...(graphs ? [fixText('register')] : []),
+        ...(text !== null && MAX_SPLIT.test(text) ? [fixText('split_dropped')] : []),
       ],
       saving: whatIf ?? fromMessage(situation),
     };
@@ -185,14 +182,12 @@ export const ALLOCATOR_FIXES: FixCode = {
       return [];
     return {
       change: variables({ [allocatorVariable(context)]: withExpandable(text) }),
-      saving: unknownSaving(
-        `large blocks are not reused with it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
-      ),
+      saving: unknownSaving(fixText('reused_not', { old_torch: isOlder(context.view, 'torch', '2.10') })),
     };
   },
 
   'torch-upgrade': ({ view }) => ({
-    title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments`,
+    title: fixText('torch', { version: view.version('torch').value }),
   }),
 
   /** Another process, or what is outside for another reason, does not get smaller by it. */
@@ -213,11 +208,11 @@ export const ALLOCATOR_FIXES: FixCode = {
     const impl = wordOf(view, 'cuda_graph_impl');
     const bytes = situation.components?.get('graph_pool') ?? null;
     return {
-      title: `cuda_graph_impl none instead of ${impl}`,
+      title: fixText('graphs_none', { impl }),
       saving:
         bytes === null
-          ? unknownSaving('a few GB of static buffers, more than 10 GB with pipeline parallelism')
-          : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
+          ? unknownSaving(fixText('static_buffers'))
+          : { bytes, by: 'attribution', text: fixText('graph_pools', { live_bytes: bytes }) },
     };
   },
 
@@ -233,11 +228,11 @@ export const ALLOCATOR_FIXES: FixCode = {
       change: variables(inVariable ? { [allocatorVariable(context)]: kept.length === 0 ? null : kept.join(',') } : {}),
       saving:
         free === null
-          ? { bytes: null, by: null, text: 'how much of the device is free is not in the evidence', closes: null }
+          ? { bytes: null, by: null, text: fixText('free_unknown'), closes: null }
           : {
               bytes: free,
               by: 'message',
-              text: `the ${formatBytes(free)} that the device still had free`,
+              text: fixText('device_free', { free_bytes: free }),
               closes: served && limitBytes !== null ? fitsWithin(step, limitBytes + free) : served ? null : false,
             },
     };

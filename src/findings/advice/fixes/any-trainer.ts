@@ -1,9 +1,12 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
 import type { Looked } from '../../../derive/settings/facts.js';
 import { isOfWeights } from '../../../derive/stacks/failing-activity.js';
+import { sentencesOf } from '../../../model/statement.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixCode, type FixContext, unknownSaving } from '../fix.js';
 import { hasDeepSpeed, isLora, isShardedRun, trainerLines, trainerOf } from '../trainer.js';
+
+const fixText = sentencesOf('fixes');
 
 const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
   value !== null && !/^(?:0|False|None|none|)$/.test(value);
@@ -21,7 +24,7 @@ export const ANY_TRAINER_FIXES: FixCode = {
     const size = Number(view.setting('micro_batch_size').value);
     if (size === 1) return [];
     return {
-      title: `a smaller batch size on each GPU${size > 1 ? ` (now ${size})` : ''}, with gradient accumulation for the rest`,
+      title: fixText('smaller_batch', { known: size > 1, size }),
     };
   },
 
@@ -34,25 +37,20 @@ export const ANY_TRAINER_FIXES: FixCode = {
     if (isOfWeights(failingActivityOf(situation))) return [];
     if (situation.isMegatron)
       return {
-        title:
-          'parameters, gradients and optimizer states split further: the distributed optimizer, more tensor or pipeline parallelism, or Megatron-FSDP',
-        saving: unknownSaving('each GPU keeps its share of them'),
+        title: fixText('split_further'),
+        saving: unknownSaving(fixText('share_of_all')),
         python: [],
       };
     const [first = ''] = trainerLines(situation, view, 'shard-state');
     const how =
       hasDeepSpeed(situation, view) || /deepspeed/.test(first)
-        ? 'ZeRO stage 3'
+        ? fixText('zero3')
         : first === ''
-          ? 'FSDP, or ZeRO stage 3'
+          ? fixText('fsdp_or_zero3')
           : 'FSDP';
     return {
-      title: isLora(situation)
-        ? `the frozen weights sharded over the GPUs (${how}): LoRA leaves hardly any gradients and optimizer states`
-        : `parameters, gradients and optimizer states sharded over the GPUs (${how})`,
-      saving: unknownSaving(
-        isLora(situation) ? 'each GPU keeps its share of the weights' : 'each GPU keeps its share of them',
-      ),
+      title: isLora(situation) ? fixText('frozen_sharded', { how }) : fixText('state_sharded', { how }),
+      saving: unknownSaving(isLora(situation) ? fixText('share_of_weights_kept') : fixText('share_of_all')),
     };
   },
 };

@@ -3,10 +3,13 @@
 import { isFullySharded, zeroStage } from '../../../derive/settings/sharded.js';
 import { LARGE_SHARE } from '../../../derive/stacks/failing-activity.js';
 import { activityData } from '../../../knowledge/activities.js';
+import { sentencesOf } from '../../../model/statement.js';
 import { GIB } from '../../../model/units.js';
 import { failingActivityOf, failingSiteOf } from '../failing.js';
 import { type FixCode, type FixContext, unknownSaving, wordOf } from '../fix.js';
 import { attentionOf, hasDeepSpeed, hasImages, trainerLines, trainerOf } from '../trainer.js';
+
+const fixText = sentencesOf('fixes');
 
 const hasSettings = ({ situation }: FixContext): boolean => situation.isMegatron && situation.facts.settings.size > 0;
 /** Megatron whose settings were not read: its flags can be named, their values not. */
@@ -32,27 +35,25 @@ export const SITE_FIXES: FixCode = {
     if (isBareMegatron(context)) {
       const expert = isMoeSite(context) ? 'expert, ' : '';
       return {
-        title: `weights split over more GPUs: more ${expert}tensor or pipeline parallelism, or Megatron-FSDP; with more GPUs if the layout does not allow it`,
-        saving: unknownSaving('each GPU has its share of the weights, and later of gradients and optimizer states'),
+        title: fixText('weights_split', { expert }),
+        saving: unknownSaving(fixText('share_of_weights_and_later')),
       };
     }
     if (isFullySharded(view))
       return {
-        title:
-          'more GPUs, or weights made on the meta device and in shards: here they are whole before they are sharded',
-        saving: unknownSaving('each GPU has its share of the weights'),
+        title: fixText('meta_shards'),
+        saving: unknownSaving(fixText('share_of_weights')),
       };
     if (config.world === 1)
       return {
-        title: 'more GPUs, with the weights sharded over them',
-        saving: unknownSaving('each GPU has its share of the weights'),
-        requires: ['more than one GPU'],
+        title: fixText('more_gpus'),
+        saving: unknownSaving(fixText('share_of_weights')),
+        requires: [fixText('several_gpus')],
       };
     return {
-      title:
-        'weights sharded over the GPUs while they are made: DeepSpeed ZeRO stage 3, or FSDP of a model on the meta device; or more GPUs',
-      saving: unknownSaving('each GPU has its share of the weights instead of all of them'),
-      requires: ['more than one GPU'],
+      title: fixText('weights_sharded'),
+      saving: unknownSaving(fixText('share_instead')),
+      requires: [fixText('several_gpus')],
     };
   },
 
@@ -65,14 +66,13 @@ export const SITE_FIXES: FixCode = {
     if (stage === 2 || isFullySharded(context.view) || context.config.world === 1) return [];
     return isBareMegatron(context)
       ? {
-          title:
-            'gradient buffers sharded or smaller: Megatron-FSDP, more tensor, pipeline or expert parallelism, or gradients reduced in bf16 (the distributed optimizer alone keeps them whole)',
-          saving: unknownSaving('each GPU has its share of the gradients'),
+          title: fixText('gradients_smaller'),
+          saving: unknownSaving(fixText('share_of_gradients')),
         }
       : {
-          title: `gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3${hasDeepSpeed(context.situation, context.view) ? '' : ', or FSDP instead of DistributedDataParallel'}`,
-          saving: unknownSaving('each GPU has its share of the gradients'),
-          requires: ['more than one GPU'],
+          title: fixText('gradients_sharded', { deepspeed: hasDeepSpeed(context.situation, context.view) }),
+          saving: unknownSaving(fixText('share_of_gradients')),
+          requires: [fixText('several_gpus')],
         };
   },
 
@@ -90,19 +90,19 @@ export const SITE_FIXES: FixCode = {
     if (!images && !actsOn('cap-tokens', activity)) return [];
     if (images)
       return {
-        title: `fewer image tokens: ${trainerLines(situation, context.view, 'cap-tokens')[0] ?? 'a lower limit of pixels for each image, such as max_pixels of the processor'}`,
-        saving: unknownSaving(
-          'what the vision tower computes grows with the pixels; a limit of the text does not cut image tokens',
-        ),
+        title: fixText('image_tokens', {
+          setting: trainerLines(situation, context.view, 'cap-tokens')[0] ?? fixText('pixel_limit'),
+        }),
+        saving: unknownSaving(fixText('vision_grows')),
       };
     const known = [situation.frames, ...situation.facts.settings.keys()].join('\n');
     return {
       title:
         situation.isMegatron || TOKEN_LIMIT.test(known)
-          ? 'fewer tokens in a micro-batch: a lower limit of tokens on each GPU, and samples that are longer than it cut or left out'
-          : `shorter samples: a smaller ${trainerOf(situation)?.length ?? 'max_length'}, and longer ones cut or left out`,
-      saving: unknownSaving('the tensor that failed grows with the tokens of a micro-batch'),
-      requires: ['no single sample may be longer than the limit'],
+          ? fixText('token_limit')
+          : fixText('sample_length', { setting: trainerOf(situation)?.length ?? 'max_length' }),
+      saving: unknownSaving(fixText('grows_with_tokens')),
+      requires: [fixText('no_longer_sample')],
     };
   },
 
@@ -123,8 +123,10 @@ export const SITE_FIXES: FixCode = {
     const kernel = makesScores ? '"flash_attention_2"' : '"sdpa" or "flash_attention_2"';
     return {
       title: situation.isMegatron
-        ? 'attention with a fused kernel: attention_backend flash or fused'
-        : `attention with a fused kernel: ${trainerLines(situation, view, 'fused-kernel')[0] ?? `attn_implementation=${kernel}`}`,
+        ? fixText('fused_backend')
+        : fixText('fused_kernel', {
+            setting: trainerLines(situation, view, 'fused-kernel')[0] ?? `attn_implementation=${kernel}`,
+          }),
       python: situation.isMegatron
         ? []
         : [
@@ -143,14 +145,13 @@ export const SITE_FIXES: FixCode = {
     if (hasSettings(context)) return [];
     return isBareMegatron(context)
       ? {
-          title:
-            'smaller optimizer states: --use-precision-aware-optimizer with --exp-avg-dtype and --exp-avg-sq-dtype bf16 or fp8',
-          saving: unknownSaving('half of the fp32 moments in bf16, three quarters in fp8'),
-          requires: ['--use-distributed-optimizer', 'Megatron-Core 0.13 or newer for bf16'],
+          title: fixText('small_moments'),
+          saving: unknownSaving(fixText('half_of_moments')),
+          requires: ['--use-distributed-optimizer', fixText('core_013')],
         }
       : {
-          title: 'an optimizer with smaller states: 8-bit Adam, or one without second moments',
-          saving: unknownSaving('a quarter of the states in 8 bits'),
+          title: fixText('small_optimizer'),
+          saving: unknownSaving(fixText('quarter')),
         };
   },
 
@@ -167,7 +168,7 @@ export const SITE_FIXES: FixCode = {
     // Where the activity is known, so is the tensor.
     if (failingActivityOf(situation) !== null) return [];
     return {
-      title: `the one large tensor first${isOne ? ', since the batch is 1 already' : ''}: a long sequence or many image tokens, logits, or attention without a fused kernel; a shorter max_length or fewer image tokens, a chunked or fused loss`,
+      title: fixText('look_at_tensor', { one: isOne }),
     };
   },
 };

@@ -1,6 +1,6 @@
 /** Optimizer state, gradients and weights: how they are stored, sharded, and what of them lives in host memory. */
 
-import { formatBytes } from '../../../model/units.js';
+import { sentencesOf, type Text } from '../../../model/statement.js';
 import { experimentOf } from '../experiments.js';
 import {
   costOf,
@@ -15,14 +15,16 @@ import {
   wordOf,
 } from '../fix.js';
 
+const fixText = sentencesOf('fixes');
+
 /** The bytes that the fix changes a part of: from a snapshot where known, else from the estimator. */
-function share(live: number | null, part: number, text: string): { readonly saving?: Saving } {
+function share(live: number | null, part: number, text: Text): { readonly saving?: Saving } {
   if (live === null || live === 0) return {};
   return {
     saving: {
       bytes: Math.round(live * part),
       by: 'attribution',
-      text: `${text} of ${formatBytes(live)}`,
+      text: fixText('part_of', { part: text, live_bytes: live }),
     },
   };
 }
@@ -39,7 +41,7 @@ export const OPTIMIZER_FIXES: FixCode = {
   'distributed-optimizer': (context) => {
     const { config } = context;
     const dp = config.dp === null ? 1 : config.dp * (config.cp ?? 1);
-    return dp < 2 ? [] : share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`);
+    return dp < 2 ? [] : share(optimizerBytes(context), 1 - 1 / dp, fixText('all_but_one', { dp }));
   },
 
   'bf16-gradients': (context) => {
@@ -54,14 +56,10 @@ export const OPTIMIZER_FIXES: FixCode = {
       title: `${key}=False`,
       change: settings({ [key]: 'False' }),
       requires: [
-        ...(recipe === null
-          ? []
-          : [`changed in the precision recipe (${recipe}), which overwrites the field of the other sections`]),
-        ...(config.dp !== null && config.dp >= 128
-          ? ['with 128 replicas or more, ring reductions in bf16 may hurt stability (SHARP does not)']
-          : []),
+        ...(recipe === null ? [] : [fixText('in_recipe', { recipe })]),
+        ...(config.dp !== null && config.dp >= 128 ? [fixText('many_replicas')] : []),
       ],
-      ...share(liveBytes(context.situation, 'gradient'), 0.5, 'half of the gradients,'),
+      ...share(liveBytes(context.situation, 'gradient'), 0.5, fixText('half_of_gradients')),
     };
   },
 
@@ -97,7 +95,7 @@ export const OPTIMIZER_FIXES: FixCode = {
       ];
       return {
         id: `optimizer-offload-${Math.round(fraction * 100)}`,
-        title: `optimizer_cpu_offload=True, optimizer_offload_fraction=${fraction}`,
+        title: fixText('offload', { fraction }),
         change: settings({
           optimizer_cpu_offload: 'True',
           optimizer_offload_fraction: String(fraction),
@@ -106,23 +104,24 @@ export const OPTIMIZER_FIXES: FixCode = {
           use_precision_aware_optimizer: 'True',
           decoupled_weight_decay: 'True',
         }),
-        requires: ['room for it in host memory', 'decoupled weight decay', ...needs],
+        requires: [fixText('host_room'), fixText('decoupled'), ...needs],
         ...(live === null || live === 0
           ? {}
           : {
               saving: {
                 bytes: Math.round(live * (fraction - inForce)),
                 by: 'attribution' as const,
-                text: `${Math.round((fraction - inForce) * 100)} % of ${formatBytes(live)} optimizer state`,
+                text: fixText('part_of_optimizer', {
+                  percent: Math.round((fraction - inForce) * 100),
+                  live_bytes: live,
+                }),
               },
             }),
         cost: {
-          ...costOf(experiment.id, `step time about ${factor} × that without offload`, 'qwen-offload-1-overlap'),
+          ...costOf(experiment.id, fixText('step_factor', { factor }), 'qwen-offload-1-overlap'),
           percent,
         },
-        disputes: [
-          'D25: The offloading skill requires the distributed optimizer only; upstream also requires the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
-        ],
+        disputes: [fixText('dispute_d25')],
       };
     });
   },
@@ -136,17 +135,14 @@ export const OPTIMIZER_FIXES: FixCode = {
     const isFused = isSet(view, 'cross_entropy_loss_fusion') && (inForce === 'te' || inForce === impl);
     if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
     return {
-      title: `cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=${impl}`,
+      title: fixText('fusion', { impl }),
       change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: impl }),
-      requires: [
-        'helps the rank that computes the loss, the last pipeline stage',
-        ...(impl === 'te' ? ['Transformer Engine’s loss has known stability issues: watch it'] : []),
-      ],
+      requires: [fixText('last_stage'), ...(impl === 'te' ? [fixText('te_loss')] : [])],
     };
   },
 
   'optimizer-instances': ({ view, config }) => {
     const count = Number(view.setting('num_distributed_optimizer_instances').value);
-    return config.dp === null ? [] : { title: `num_distributed_optimizer_instances ${count} → 1` };
+    return config.dp === null ? [] : { title: fixText('instances', { count }) };
   },
 };

@@ -3,23 +3,24 @@
  * are more GPUs.
  */
 
+import { sentencesOf } from '../../../model/statement.js';
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import { type FixCode, type FixContext, isSet, isUnset, type Proposal, settings, unmeasured, wordOf } from '../fix.js';
 import { isMoe } from './recompute.js';
+
+const fixText = sentencesOf('fixes');
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */
 const NVLINK_DOMAIN = 8;
 
 /** Of another layout: the percentage is printed, and not taken over. */
-const PP_COST = unmeasured(
-  `not known for this layout: −${lostPercent(experimentOf('llama-pp8'))} % for PP 4 → 8 of Llama 3 70B, where half the replicas doubled the accumulation steps`,
-  [measured('llama-pp8')],
-);
+const PP_COST = unmeasured(fixText('pp_cost', { percent: lostPercent(experimentOf('llama-pp8')) }), [
+  measured('llama-pp8'),
+]);
 
-const TP_COST = unmeasured(
-  `not known for this layout: −${lostPercent(experimentOf('llama-tp8'))} % for TP 4 → 8 of Llama 3 70B, which also lost its second replica`,
-  [measured('llama-tp8')],
-);
+const TP_COST = unmeasured(fixText('tp_cost', { percent: lostPercent(experimentOf('llama-tp8')) }), [
+  measured('llama-tp8'),
+]);
 
 /** A pipeline laid out by hand, or uneven on purpose, cannot be cut again without thought. */
 function hasOwnLayout({ view }: FixContext): boolean {
@@ -72,27 +73,25 @@ export const PARALLEL_FIXES: FixCode = {
     if (pp === 1 && context.view.setting('pipeline_dtype').value === null && isSet(context.view, 'bf16'))
       change['pipeline_dtype'] = 'bfloat16';
     const asked =
-      chunks === vpp || (vpp ?? 1) <= 1 ? [] : [`VPP ${chunks ?? 'off'}, to divide ${layers / stages} layers a stage`];
+      chunks === vpp || (vpp ?? 1) <= 1 ? [] : [fixText('vpp', { chunks: chunks ?? 'off', layers: layers / stages })];
     const proposals: Proposal[] = [];
     const groups = { pp: stages, etp: etp ?? 1, ep: ep ?? 1 };
     if (dp !== null && dp % factor === 0 && (world === null || fitsExperts(context, world, groups)))
       proposals.push({
         id: `pp-${stages}`,
-        title: `PP ${pp} → ${stages} on the same GPUs (DP ${dp} → ${dp / factor})`,
+        title: fixText('pp_same', { from: pp, to: stages, dp, dp_after: dp / factor }),
         change: settings(change),
         requires: asked,
         cost: PP_COST,
-        disputes: [
-          'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
-        ],
+        disputes: [fixText('dispute_d3')],
       });
     if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
       proposals.push({
         id: `pp-${stages}-more-gpus`,
-        title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
+        title: fixText('pp_more', { from: pp, to: stages, world: world * factor, dp }),
         change: settings({ ...change, world_size: String(world * factor) }),
-        requires: [...asked, `${world * factor} GPUs instead of ${world}`],
-        cost: unmeasured('a larger bubble; no source has a figure with DP kept'),
+        requires: [...asked, fixText('gpus_instead', { world: world * factor, before: world })],
+        cost: unmeasured(fixText('larger_bubble')),
       });
     return proposals;
   },
@@ -109,7 +108,7 @@ export const PARALLEL_FIXES: FixCode = {
     if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
     return {
       id: `tp-${doubled}`,
-      title: `TP ${tp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`,
+      title: fixText('tp_same', { from: tp, to: doubled, dp, dp_after: dp / 2 }),
       change: settings({
         tensor_model_parallel_size: String(doubled),
         ...(tp === 1 && isUnset(view, 'sequence_parallel') ? { sequence_parallel: 'True' } : {}),
@@ -136,13 +135,13 @@ export const PARALLEL_FIXES: FixCode = {
     return {
       id: `cp-${doubled}`,
       title: onSame
-        ? `CP ${cp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`
-        : `CP ${cp} → ${doubled} on ${2 * (world ?? 0)} GPUs`,
+        ? fixText('cp_same', { from: cp, to: doubled, dp, dp_after: dp / 2 })
+        : fixText('cp_more', { from: cp, to: doubled, world: 2 * (world ?? 0) }),
       change: settings({
         context_parallel_size: String(doubled),
         ...(onSame ? {} : { world_size: String(2 * (world ?? 0)) }),
       }),
-      requires: onSame ? [] : [`${2 * (world ?? 0)} GPUs instead of ${world}`],
+      requires: onSame ? [] : [fixText('gpus_instead', { world: 2 * (world ?? 0), before: world })],
     };
   },
 
@@ -153,9 +152,9 @@ export const PARALLEL_FIXES: FixCode = {
     if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
     return {
       id: `ep-${doubled}`,
-      title: `EP ${ep} → ${doubled} on the same GPUs`,
+      title: fixText('ep_same', { from: ep, to: doubled }),
       change: settings({ expert_model_parallel_size: String(doubled) }),
-      requires: doubled > NVLINK_DOMAIN ? ['EP crosses the NVLink domain: overlap its communication'] : [],
+      requires: doubled > NVLINK_DOMAIN ? [fixText('ep_crosses')] : [],
     };
   },
 
@@ -175,10 +174,7 @@ export const PARALLEL_FIXES: FixCode = {
         },
         env: connections.value === '1' ? { CUDA_DEVICE_MAX_CONNECTIONS: null } : {},
       },
-      requires: [
-        'checkpoints in the format fsdp_dtensor',
-        ...(connections.value === '1' ? ['CUDA_DEVICE_MAX_CONNECTIONS unset or above 1'] : []),
-      ],
+      requires: [fixText('fsdp_checkpoints'), ...(connections.value === '1' ? [fixText('connections')] : [])],
     };
   },
 
@@ -198,13 +194,13 @@ export const PARALLEL_FIXES: FixCode = {
     const key = isFirst ? 'num_layers_in_first_pipeline_stage' : 'num_layers_in_last_pipeline_stage';
     const percent = Math.round((1000 * chunks) / (perStage + chunks)) / 10;
     return {
-      title: `${key}=${kept}: ${perStage + chunks} layers instead of ${perStage} on the other stages`,
+      title: fixText('rebalance', { key, kept, layers: perStage + chunks, before: perStage }),
       change: settings({ [key]: String(kept) }),
       cost: {
         percent,
         by: 'computed',
         on: null,
-        text: 'every other stage has more layers, and the pipeline waits for the slowest',
+        text: fixText('slowest'),
         evidence: [],
       },
     };

@@ -1,5 +1,6 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
+import { sentencesOf } from '../../../model/statement.js';
 import {
   type FixCode,
   type FixContext,
@@ -11,6 +12,8 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
+
+const fixText = sentencesOf('fixes');
 
 type Module = (typeof RECOMPUTE_MODULES)[number];
 
@@ -49,10 +52,7 @@ function ofModule(module: Module, suits: (context: FixContext) => boolean, requi
     return {
       title: `recompute_modules=${change.settings['recompute_modules']}`,
       change,
-      requires: [
-        ...requires,
-        ...(dropped ? ['core_attn leaves the list: next to it, it costs a little more speed and saves nothing'] : []),
-      ],
+      requires: [...requires, ...(dropped ? [fixText('core_attn_leaves')] : [])],
     };
   };
 }

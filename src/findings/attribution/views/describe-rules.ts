@@ -5,6 +5,9 @@ import { classifyStack, labelOf } from '../../../attribution/match/classify-stac
 import type { UserRule } from '../../../attribution/match/rule.js';
 import { sampleMatches } from '../../../attribution/match/sample-frames.js';
 import type { RulesResult, RulesTestResult, SampleVerdict } from '../../../model/results/rules.js';
+import { sentencesOf, type Unworded } from '../../../model/statement.js';
+
+const sentence = sentencesOf('rules');
 
 export function describeRules(): RulesResult {
   return {
@@ -25,22 +28,22 @@ export function describeRules(): RulesResult {
 }
 
 /** Each sample must be won by the rule it stands with, against all other rules of the file and the built-in ones. */
-export function testRules(file: string, rules: readonly UserRule[]): RulesTestResult {
+export function testRules(file: string, rules: readonly UserRule[]): Unworded<RulesTestResult, 'reason'> {
   const compiled = compiledRules(rules);
   const samples = rules.flatMap((rule) =>
-    rule.samples.map((sample, i): SampleVerdict => {
+    rule.samples.map((sample, i): Unworded<SampleVerdict, 'reason'> => {
       const stack = classifyStack(compiled, sampleMatches(compiled, sample.frames));
       const label = labelOf(stack, sample);
       const wanted = sample.component ?? rule.component;
       const reason =
         label === undefined
-          ? 'no rule matches it'
+          ? sentence('no_match')
           : label.rule !== rule
-            ? `rule ${label.rule.id} wins`
+            ? sentence('rule_wins', { rule: label.rule.id })
             : label.component !== wanted
-              ? `it is ${label.component}, not ${wanted}`
+              ? sentence('is_other', { component: label.component, wanted })
               : sample.phase !== undefined && label.phase !== sample.phase
-                ? `its phase is ${label.phase}, not ${sample.phase}`
+                ? sentence('phase_other', { phase: label.phase, wanted: sample.phase })
                 : null;
       return {
         rule: rule.id,

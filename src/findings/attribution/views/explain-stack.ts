@@ -6,27 +6,30 @@ import { type BlockFacts, labelOf, unmetCondition } from '../../../attribution/m
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import { sampleFrames } from '../../../attribution/match/sample-frames.js';
 import type { ExplainedRule, ExplainedStack } from '../../../model/results/rules.js';
+import { sentencesOf, type Text, type Unworded } from '../../../model/statement.js';
+
+const sentence = sentencesOf('rules');
 
 export function explainStack(
   rules: CompiledRules,
   from: string,
   frames: readonly Frame[],
   facts: BlockFacts,
-): ExplainedStack {
+): Unworded<ExplainedStack, 'reason'> {
   const stack = classifyFrames(rules, frames, true);
   const label = labelOf(stack, facts);
   let decided = false;
-  const explained = stack.candidates.map((candidate): ExplainedRule => {
+  const explained = stack.candidates.map((candidate): Unworded<ExplainedRule, 'reason'> => {
     const { rule, tier, frame } = candidate;
     const won = !decided && candidate === label?.candidate;
     const unmet = rule.when === undefined ? undefined : unmetCondition(rule.when, facts);
-    let reason: string | null = null;
+    let reason: Text | null = null;
     if (!won) {
       if (unmet !== undefined) reason = unmet;
-      else if (label === undefined) reason = 'nothing matched';
-      else if (tier !== label.candidate.tier) reason = `${label.candidate.tier} rules come before ${tier} ones`;
-      else if (frame !== label.candidate.frame) reason = 'the winner matches a frame further in';
-      else reason = 'the winner is before it in the list';
+      else if (label === undefined) reason = sentence('nothing');
+      else if (tier !== label.candidate.tier) reason = sentence('tier', { winner: label.candidate.tier, tier });
+      else if (frame !== label.candidate.frame) reason = sentence('further_in');
+      else reason = sentence('before');
     }
     decided ||= won;
     const { id, component, sub_component, source } = rule;

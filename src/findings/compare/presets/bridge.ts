@@ -6,8 +6,11 @@
 
 import type { BridgeStep, BridgeValues, StepValue } from '../../../model/golden-values.js';
 import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
+import { sentencesOf, type Text } from '../../../model/statement.js';
 import { correlation, mean, nanMean, standardDeviation } from './numpy-semantics.js';
-import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
+import { type PresetOutcome, presetCheck, presetOutcome } from './outcome.js';
+
+const sentence = sentencesOf('presets');
 
 /**
  * What upstream's command line hands on, named as its options; shares, not percentages. The functions' own defaults
@@ -46,15 +49,13 @@ const MEDIUM_LOSS = 0.5;
 /** Judges a run by the golden steps; steps that only the run has do not count, but for the gradient norm. */
 export function judgeBridge(golden: BridgeValues, current: BridgeValues, options: BridgeOptions = {}): PresetOutcome {
   const thresholds = { ...BRIDGE_DEFAULTS, ...options };
-  const notes: string[] = [];
+  const notes: Text[] = [];
   const steps = [...golden.steps.keys()]
     .filter((step) => golden.steps.get(step)!.lm_loss !== null)
     .sort((a, b) => a - b);
   const without = golden.steps.size - steps.length;
   if (without > 0) {
-    notes.push(
-      `${counted(without, 'golden step')} without a loss left out; upstream stops at such a file with an error`,
-    );
+    notes.push(sentence('without_loss', { steps: without }));
   }
   const series = (field: keyof BridgeStep): Pair => ({
     golden: steps.map((step) => numberOf(golden.steps.get(step)?.[field])),
@@ -62,7 +63,7 @@ export function judgeBridge(golden: BridgeValues, current: BridgeValues, options
   });
   const missing = steps.filter((step) => !current.steps.has(step)).length;
   if (missing > 0) {
-    notes.push(`of ${counted(missing, 'golden step')} the current values have nothing; upstream goes on with NaN`);
+    notes.push(sentence('nothing_current', { steps: missing }));
   }
   const checks = [
     ...performanceChecks(series('gpu_utilization'), series('step_ms'), thresholds, notes),
@@ -83,14 +84,14 @@ interface Pair {
 const numberOf = (value: StepValue | null | undefined): number =>
   value === null || value === undefined || value === 'nan' ? Number.NaN : value;
 
-const NO_STEPS = 'the golden values have no step with a loss, at which upstream stops with an error';
+const NO_STEPS = sentence('no_loss_step');
 
 const unjudged = (name: string, unit: string): CompareCheck =>
   presetCheck({ name, unit, status: 'undecided', gate: true, reason: NO_STEPS });
 
-function passedForNaN(name: string, notes: string[]): string {
-  notes.push(`${name}: no number on one side, which upstream's comparisons let pass`);
-  return 'no number, which passes upstream';
+function passedForNaN(name: string, notes: Text[]): Text {
+  notes.push(sentence('no_number_note', { name }));
+  return sentence('no_number');
 }
 
 const UTILIZATION = 'GPU utilization';
@@ -100,7 +101,7 @@ function performanceChecks(
   utilization: Pair,
   stepTime: Pair,
   { timing_threshold: tolerance, ...window }: BridgeThresholds,
-  notes: string[],
+  notes: Text[],
 ): CompareCheck[] {
   const total = utilization.golden.length;
   if (total === 0) return [unjudged(UTILIZATION, 'TFLOP/s/GPU')];
@@ -110,8 +111,8 @@ function performanceChecks(
   const [golden, current] = [stable(utilization.golden), stable(utilization.current)];
   const signed = golden === 0 ? 0 : (current - golden) / golden;
   const status: CheckStatus = signed < -tolerance ? 'regression' : signed > tolerance ? 'improvement' : 'pass';
-  const figures = `mean of positions ${start} to ${end} of ${counted(total, 'golden step')}`;
-  const odd = Number.isNaN(signed) ? `; ${passedForNaN(UTILIZATION, notes)}` : '';
+  const figures = sentence('positions', { from: start, to: end, steps: total });
+  const odd = Number.isNaN(signed) ? passedForNaN(UTILIZATION, notes) : null;
   return [
     presetCheck({
       name: UTILIZATION,
@@ -121,7 +122,7 @@ function performanceChecks(
       tolerance,
       status,
       gate: true,
-      reason: figures + odd,
+      reason: odd === null ? figures : sentence('positions_odd', { figures, odd }),
     }),
     presetCheck({
       name: STEP_TIME,
@@ -130,30 +131,25 @@ function performanceChecks(
       current: stable(stepTime.current),
       status: 'info',
       gate: false,
-      reason: `${figures}; reported, not judged`,
+      reason: sentence('reported', { figures }),
     }),
   ];
 }
 
 const MEMORY = ['alloc', 'max_alloc', 'max_reserved'] as const;
 
-function memoryChecks(golden: BridgeValues, current: BridgeValues, tolerance: number, notes: string[]): CompareCheck[] {
+function memoryChecks(golden: BridgeValues, current: BridgeValues, tolerance: number, notes: Text[]): CompareCheck[] {
   const isSkipped = golden.alloc === null || golden.max_alloc === null;
-  if (isSkipped) notes.push('the golden values lack alloc or max_alloc: upstream judges no memory then');
+  if (isSkipped) notes.push(sentence('lacks_alloc'));
   return MEMORY.map((name): CompareCheck => {
     const figures = { name, unit: 'GB', golden: golden[name], current: current[name] };
     if (isSkipped || golden[name] === null) {
-      const reason = isSkipped
-        ? 'upstream judges memory only by alloc and max_alloc both'
-        : 'the golden values have none';
+      const reason = isSkipped ? sentence('memory_by_both') : sentence('golden_none');
       return presetCheck({ ...figures, status: 'skipped', gate: false, reason });
     }
     const [g, c] = [golden[name], current[name]];
     if (c === null) {
-      const reason =
-        name === 'max_reserved'
-          ? 'the current values have none, which fails upstream'
-          : 'the current values have none, at which upstream stops with an error';
+      const reason = name === 'max_reserved' ? sentence('current_fails') : sentence('current_stops');
       return presetCheck({ ...figures, tolerance, status: 'regression', gate: true, reason });
     }
     const difference = g === 0 ? Math.abs(c) : Math.abs(c - g) / g;
@@ -163,7 +159,7 @@ function memoryChecks(golden: BridgeValues, current: BridgeValues, tolerance: nu
   });
 }
 
-function lossChecks(all: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck[] {
+function lossChecks(all: Pair, thresholds: BridgeThresholds, notes: Text[]): CompareCheck[] {
   const skipped = Math.max(0, Math.trunc(all.current.length * thresholds.skip_first_percent_loss));
   const loss: Pair = { golden: all.golden.slice(skipped), current: all.current.slice(skipped) };
   if (loss.golden.length === 0) {
@@ -183,7 +179,7 @@ function curveCheck(
   current: number,
   fails: boolean,
   tolerance: number | null,
-  reason: string,
+  reason: Text,
 ): CompareCheck {
   const status = fails ? 'regression' : 'pass';
   return presetCheck({ name, unit: '1', current, tolerance, status, gate: true, reason });
@@ -192,16 +188,16 @@ function curveCheck(
 function correlationCheck(
   { golden, current }: Pair,
   { correlation_threshold: least }: BridgeThresholds,
-  notes: string[],
+  notes: Text[],
 ): CompareCheck {
   const name = 'lm loss: correlation';
   const coefficient = correlation(current, golden);
-  const odd = Number.isNaN(coefficient) ? `; ${passedForNaN(name, notes)}` : '';
-  const reason = `Pearson over ${counted(golden.length, 'step')}, ${least} wanted${odd}`;
+  const odd = Number.isNaN(coefficient) ? passedForNaN(name, notes) : null;
+  const reason = sentence('pearson', { steps: golden.length, least, odd });
   return curveCheck(name, coefficient, coefficient < least, null, reason);
 }
 
-function pointsCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck {
+function pointsCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: Text[]): CompareCheck {
   const name = 'lm loss: points';
   let failing = 0;
   let odd = 0;
@@ -219,22 +215,21 @@ function pointsCheck({ golden, current }: Pair, thresholds: BridgeThresholds, no
   }
   const share = failing / golden.length;
   const most = thresholds.max_outlier_ratio;
-  const verb = failing === 1 ? 'differs' : 'differ';
-  const tail = odd === 0 ? '' : `; ${odd} of them: ${passedForNaN(name, notes)}`;
-  const reason = `${failing} of ${counted(golden.length, 'step')} ${verb} by more than the tolerance of their size, ${percent(most)} allowed${tail}`;
+  const passed = odd === 0 ? {} : { nan: odd, odd: passedForNaN(name, notes) };
+  const reason = sentence('points', { failing, steps: golden.length, most_share: most, ...passed });
   return curveCheck(name, share, share > most, most, reason);
 }
 
-function finalCheck(loss: Pair, { final_loss_tolerance: tolerance }: BridgeThresholds, notes: string[]): CompareCheck {
+function finalCheck(loss: Pair, { final_loss_tolerance: tolerance }: BridgeThresholds, notes: Text[]): CompareCheck {
   const name = 'lm loss: final';
   const [golden, current] = [loss.golden.at(-1)!, loss.current.at(-1)!];
   const difference = golden === 0 ? Math.abs(current) : Math.abs(current - golden) / golden;
-  const reason = Number.isNaN(difference) ? passedForNaN(name, notes) : 'the last golden step';
+  const reason = Number.isNaN(difference) ? passedForNaN(name, notes) : sentence('last_golden');
   const status = difference > tolerance ? 'regression' : 'pass';
   return presetCheck({ name, unit: '1', golden, current, tolerance, status, gate: true, reason });
 }
 
-function outlierCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck {
+function outlierCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: Text[]): CompareCheck {
   const name = 'lm loss: outliers';
   const residuals = current.map((value, i) => value - golden[i]!);
   const centre = mean(residuals);
@@ -242,8 +237,14 @@ function outlierCheck({ golden, current }: Pair, thresholds: BridgeThresholds, n
   const outliers = residuals.filter((residual) => Math.abs(residual - centre) > limit).length;
   const share = outliers / golden.length;
   const most = thresholds.max_outlier_ratio;
-  const odd = Number.isNaN(limit) ? `; ${passedForNaN(name, notes)}` : '';
-  const reason = `${outliers} of ${counted(golden.length, 'residual')} beyond ${thresholds.outlier_threshold} standard deviations, ${percent(most)} allowed${odd}`;
+  const odd = Number.isNaN(limit) ? passedForNaN(name, notes) : null;
+  const reason = sentence('outliers', {
+    outliers,
+    residuals: golden.length,
+    limit: thresholds.outlier_threshold,
+    most_share: most,
+    odd,
+  });
   return curveCheck(name, share, share > most, most, reason);
 }
 
@@ -252,7 +253,7 @@ function gradientCheck(current: BridgeValues): CompareCheck {
   const name = 'grad norm';
   const norms = [...current.steps].filter(([, step]) => step.grad_norm !== null);
   if (norms.length === 0) {
-    const reason = 'the current values have none, and then upstream has nothing to find';
+    const reason = sentence('no_norm');
     return presetCheck({ name, unit: '1', status: 'skipped', gate: false, reason });
   }
   const odd = norms.filter(([, step]) => !Number.isFinite(numberOf(step.grad_norm)));
@@ -260,11 +261,10 @@ function gradientCheck(current: BridgeValues): CompareCheck {
     const norm = numberOf(step.grad_norm);
     return Number.isFinite(norm) ? Math.max(most, norm) : most;
   }, Number.NEGATIVE_INFINITY);
-  const of = counted(norms.length, 'step');
   const reason =
     odd.length === 0
-      ? `the largest of ${of}; all are finite`
-      : `${odd.length} of ${of} NaN or infinite, first at step ${odd[0]![0]}; the figure is the largest finite one`;
+      ? sentence('largest', { steps: norms.length })
+      : sentence('odd_norms', { odd: odd.length, steps: norms.length, first: odd[0]![0] });
   const status = odd.length === 0 ? 'pass' : 'regression';
   return presetCheck({ name, unit: '1', current: largest, status, gate: true, reason });
 }

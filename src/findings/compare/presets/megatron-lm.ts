@@ -11,8 +11,11 @@ import type {
   StepValue,
 } from '../../../model/golden-values.js';
 import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
+import { sentencesOf, type Text } from '../../../model/statement.js';
 import { isClose, median } from './numpy-semantics.js';
-import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
+import { type PresetOutcome, presetCheck, presetOutcome } from './outcome.js';
+
+const sentence = sentencesOf('presets');
 
 export interface MegatronOptions {
   /**
@@ -76,7 +79,7 @@ export function judgeMegatron(
   if (golden.kind === 'megatron_inference' && current.kind === 'megatron_inference') {
     return judgeInference(golden, current, options);
   }
-  return presetOutcome([], ['one side is of a training test, the other of an inference test: nothing is comparable']);
+  return presetOutcome([], [sentence('other_kind')]);
 }
 
 function judgeTraining(
@@ -94,14 +97,12 @@ function judgeTraining(
     }
     // Asked for by name, upstream looks the rule up and fails.
     const isNamed = options.metrics !== undefined;
-    const reason = 'upstream has no rule for this metric';
+    const reason = sentence('no_rule');
     return presetCheck({ name, unit: '1', status: isNamed ? 'regression' : 'skipped', gate: isNamed, reason });
   });
-  const notes = names.length === 0 ? ['the golden values hold no metric'] : [];
+  const notes = names.length === 0 ? [sentence('no_metric')] : [];
   if (golden.is_legacy) {
-    notes.push(
-      'the golden values are lists (before 2024), which upstream no longer reads: step = start + position × interval',
-    );
+    notes.push(sentence('legacy'));
   }
   return presetOutcome(checks, notes);
 }
@@ -120,11 +121,11 @@ function checkMetric(
   current: StepSeries | undefined,
 ): CompareCheck {
   const tolerance = isExact ? 0 : rule.rtol;
-  const fails = (reason: string): CompareCheck =>
+  const fails = (reason: Text): CompareCheck =>
     presetCheck({ name, unit: rule.unit, status: 'regression', gate: true, tolerance, reason });
-  if (golden === undefined) return fails('the golden values lack this metric, which upstream takes for a failure');
-  if (current === undefined) return fails('the current values lack this metric, which stops upstream with an error');
-  if (golden.values.size === 0) return fails('the golden values have no step of this metric');
+  if (golden === undefined) return fails(sentence('golden_lacks'));
+  if (current === undefined) return fails(sentence('current_lacks'));
+  if (golden.values.size === 0) return fails(sentence('no_step'));
   return name === ITERATION_TIME
     ? checkIterationTime(rule, golden, current, fails)
     : checkSteps(name, rule, { tolerance, least }, golden, current);
@@ -139,28 +140,27 @@ function checkIterationTime(
   rule: Rule,
   golden: StepSeries,
   current: StepSeries,
-  fails: (reason: string) => CompareCheck,
+  fails: (reason: Text) => CompareCheck,
 ): CompareCheck {
   const finiteSteps = [...golden.values]
     .filter(([, value]) => value !== 'nan' && Number.isFinite(value))
     .map(([step]) => step)
     .sort((a, b) => a - b);
   const last = finiteSteps.at(-1);
-  if (last === undefined) return fails('the golden values have no finite step of this metric');
+  if (last === undefined) return fails(sentence('no_finite'));
   const [from, to] = last <= LAST_OF_SHORT_RUN ? SHORT_WINDOW : LONG_WINDOW;
   let steps = finiteSteps.filter((step) => step >= from && step <= to);
-  let window = `${counted(steps.length, 'step')} of ${from} to ${to}`;
+  let window = sentence('window', { steps: steps.length, from, to });
   if (steps.length === 0) {
     steps = finiteSteps.filter((step) => step >= from).slice(0, MOST_STEPS_BEHIND_WINDOW);
-    window = `${counted(steps.length, 'step')} from ${steps[0]} on, because there are none from ${from} to ${to}`;
+    window = sentence('late_window', { steps: steps.length, first: steps[0], from, to });
   }
   if (steps.length === 0) {
-    return fails(`the golden values have no finite values after its warmup window, which ends before step ${from}`);
+    return fails(sentence('after_warmup', { from }));
   }
   const goldenMedian = median(steps.map((step) => numberOf(golden.values.get(step))));
   const currentMedian = median(steps.map((step) => numberOf(current.values.get(step))));
   const missing = steps.filter((step) => !Number.isFinite(numberOf(current.values.get(step)))).length;
-  const tail = missing === 0 ? '' : `, ${missing} of which the current values lack`;
   return presetCheck({
     name: ITERATION_TIME,
     unit: rule.unit,
@@ -169,7 +169,7 @@ function checkIterationTime(
     tolerance: rule.rtol,
     status: statusOf(isClose(currentMedian, goldenMedian, rule.rtol), currentMedian < goldenMedian),
     gate: true,
-    reason: `median of ${window}${tail}`,
+    reason: sentence('median', { window, missing: missing || null }),
   });
 }
 
@@ -205,8 +205,6 @@ function checkSteps(
   const finitePairs = pairs.filter((pair) => Number.isFinite(pair.golden) && Number.isFinite(pair.current));
   const isLower = failing.every((pair) => pair.current < pair.golden && Number.isFinite(pair.golden));
   const gone = failing.filter((pair) => Number.isFinite(pair.golden) && !Number.isFinite(pair.current)).length;
-  const by = isExact ? '' : ` by more than ${percent(tolerance)}`;
-  const verb = failing.length === 1 ? 'differs' : 'differ';
   return presetCheck({
     name,
     unit: rule.unit,
@@ -215,7 +213,10 @@ function checkSteps(
     tolerance,
     status: statusOf(passes, rule.lessIsBetter && isLower),
     gate: true,
-    reason: `${failing.length} of ${counted(total, 'step')} ${verb}${by}, ${allowed} allowed${gone === 0 ? '' : `; of ${gone} the current values have none`}`,
+    reason: sentence('steps', {
+      ...{ failing: failing.length, steps: total, allowed, gone: gone || null },
+      tolerance_share: isExact ? null : tolerance,
+    }),
   });
 }
 
@@ -241,7 +242,7 @@ function judgeInference(
         tolerance: 1 - SLOWEST,
         // Written so that NaN fails, as it does in an assertion.
         status: statusOf(c >= SLOWEST * g && c < FASTEST * g, c >= FASTEST * g),
-        reason: `median behind the first, which warms up; passes from ${percent(SLOWEST)} of golden to below ${percent(FASTEST)}`,
+        reason: sentence('throughput', { least_share: SLOWEST, most_share: FASTEST }),
       }),
     );
   }
@@ -251,11 +252,11 @@ function judgeInference(
       inferenceCheck('mem-max-allocated-bytes', 'bytes', g, c, {
         tolerance: 1 - LEAST_MEMORY,
         status: statusOf(g > 0 && c >= LEAST_MEMORY * g && c <= MOST_MEMORY * g, c < LEAST_MEMORY * g),
-        reason: c < LEAST_MEMORY * g ? 'lower than golden, which upstream wants renewed then' : null,
+        reason: c < LEAST_MEMORY * g ? sentence('lower') : null,
       }),
     );
   }
-  const notes = ['generated tokens, texts and log-probabilities of the requests are not compared'];
+  const notes = [sentence('texts')];
   return presetOutcome(checks, notes);
 }
 
@@ -270,13 +271,13 @@ function inferenceCheck(
   unit: string,
   golden: number,
   current: number,
-  judged: { readonly tolerance: number; readonly status: CheckStatus; readonly reason: string | null },
+  judged: { readonly tolerance: number; readonly status: CheckStatus; readonly reason: Text | null },
 ): CompareCheck {
   if (Number.isNaN(golden)) {
-    return presetCheck({ name, unit, current, status: 'skipped', gate: false, reason: 'the golden values have none' });
+    return presetCheck({ name, unit, current, status: 'skipped', gate: false, reason: sentence('golden_none') });
   }
   if (Number.isNaN(current)) {
-    return presetCheck({ name, unit, golden, status: 'undecided', gate: true, reason: 'the current values have none' });
+    return presetCheck({ name, unit, golden, status: 'undecided', gate: true, reason: sentence('current_none') });
   }
   return presetCheck({ name, unit, golden, current, gate: true, ...judged });
 }

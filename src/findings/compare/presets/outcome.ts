@@ -1,5 +1,6 @@
 /** Result of a preset: the verdict of the upstream project, reproduced from data. */
 import type { CompareCheck } from '../../../model/results/compare.js';
+import type { Text } from '../../../model/statement.js';
 
 export interface PresetOutcome {
   /** No gate fails. Only with `undecided` false does it mean that upstream would pass it. */
@@ -7,10 +8,10 @@ export interface PresetOutcome {
   /** Nothing fails, but no gate was there to fail, or one could not be judged. */
   readonly undecided: boolean;
   readonly checks: readonly CompareCheck[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
 }
 
-export function presetOutcome(checks: readonly CompareCheck[], notes: readonly string[]): PresetOutcome {
+export function presetOutcome(checks: readonly CompareCheck[], notes: readonly Text[]): PresetOutcome {
   const gates = checks.filter(({ gate }) => gate);
   // Upstream is two-sided: what became better than golden fails as well.
   const passed = !gates.some(({ status }) => status === 'regression' || status === 'improvement');
@@ -26,7 +27,7 @@ export function presetCheck(
     readonly golden?: number | null;
     readonly current?: number | null;
     readonly tolerance?: number | null;
-    readonly reason?: string | null;
+    readonly reason?: Text | null;
   },
 ): CompareCheck {
   const { name, unit, status, gate } = fields;
@@ -45,17 +46,11 @@ export function presetCheck(
     noise: null,
     detectable: null,
     detectable_repeated: null,
-    reason: fields.reason ?? null,
-    why: null,
+    reason: null,
+    why: fields.reason == null ? null : { code: 'preset', text: fields.reason },
     is_least: false,
   };
 }
 
 const finite = (value: number | null | undefined): number | null =>
   value === null || value === undefined || !Number.isFinite(value) ? null : value;
-
-/** `0.05` → `5 %`. */
-export const percent = (share: number): string => `${Number((100 * share).toFixed(4))} %`;
-
-/** `1 step`, `3 steps`. */
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

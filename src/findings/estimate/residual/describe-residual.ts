@@ -9,7 +9,13 @@ import { readLogFacts } from '../../../derive/run/log-facts.js';
 import { listSnapshots } from '../../../derive/run/names/snapshots.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
+import { sentencesOf, type Unworded } from '../../../model/statement.js';
 import type { Store } from '../../../store/store.js';
+
+const sentence = sentencesOf('estimate');
+
+type Line = Unworded<LineResidual, 'reading'>;
+type Residual = Unworded<ResidualResult, 'reading' | 'reason' | 'no_estimate'>;
 
 export interface ResidualQuestion extends DeviceQuestion {
   /** Only this snapshot. */
@@ -21,12 +27,12 @@ export async function describeResidual(
   runId: number,
   run: string,
   question: ResidualQuestion,
-): Promise<ResidualResult> {
+): Promise<Residual> {
   const { inputs, estimate, refused, stageOf } = await readTheory(store, runId);
-  const none: ResidualResult = {
+  const none: Residual = {
     schema: 'mbforensics/residual@1',
     run,
-    no_estimate: refused ?? `the run does not set ${inputs.missing.join(', ')}`,
+    no_estimate: refused ?? sentence('not_set', { keys: inputs.missing }),
     devices: [],
     left_out: [],
     lines: [],
@@ -35,7 +41,7 @@ export async function describeResidual(
   };
   if (estimate === null) return none;
   const devices: DeviceResidual[] = [];
-  const leftOut: ResidualResult['left_out'][number][] = [];
+  const leftOut: Residual['left_out'][number][] = [];
   let missing: MbfError | undefined;
   for (const row of await listSnapshots(store, { runId })) {
     if (question.handle !== undefined && row.handle !== question.handle) continue;
@@ -45,7 +51,7 @@ export async function describeResidual(
       try {
         const comparison = await compareDevice(store, row, device, estimate, stageOf, question);
         if (comparison !== null) devices.push(comparison);
-        else leftOut.push({ path: row.display_path, device, reason: 'the pipeline stage of its rank is not known' });
+        else leftOut.push({ path: row.display_path, device, reason: sentence('stage_unknown') });
       } catch (error) {
         // One device of several runs out of memory; the others lack that moment, and still get an answer.
         if (!(error instanceof MbfError && error.code === 'MBF1002')) throw error;
@@ -71,15 +77,10 @@ export async function describeResidual(
  * Peaks and residents that ranks printed, against the totals of their stage. A line of the first iteration was printed
  * before the moments existed.
  */
-async function compareLines(
-  store: Store,
-  runId: number,
-  { stages }: StagesOfRun,
-  stageOf: StageOf,
-): Promise<LineResidual[]> {
+async function compareLines(store: Store, runId: number, { stages }: StagesOfRun, stageOf: StageOf): Promise<Line[]> {
   const { judged } = await readLogFacts(store, runId);
   const rows = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(judged) });
-  return rows.flatMap((row): LineResidual[] => {
+  return rows.flatMap((row): Line[] => {
     const { metric } = row;
     if (row.max_bytes === null) return [];
     if (metric !== 'max_allocated' && metric !== 'allocated') return [];
@@ -111,10 +112,7 @@ async function compareLines(
         surprise_bytes: outside(measured, low, high),
         file: row.display_path,
         line: Number(row.line),
-        reading:
-          metric === 'max_allocated' && isFirst
-            ? 'of the first iteration: compared with the step in which the moments are made'
-            : null,
+        reading: metric === 'max_allocated' && isFirst ? sentence('first_iteration') : null,
       },
     ];
   });

@@ -12,7 +12,8 @@ import type { CommitInfo } from '../../../model/git.js';
 import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
-import type { SettingChange, Suspect } from '../../../model/results/compare.js';
+import type { FoundSuspect, SettingChange } from '../../../model/results/compare.js';
+import { sentencesOf, type Text, type Unworded } from '../../../model/statement.js';
 import type { Store } from '../../../store/store.js';
 import { type KnownMark, knownMarks, type Progress, progressOf } from '../../compare/bisect/bisect-state.js';
 import { allChecks } from '../../compare/compare-runs.js';
@@ -28,12 +29,17 @@ import { changedSettings, hidingSettings } from './changed-settings.js';
 import type { JudgementRecord } from './records.js';
 import type { ReadSession } from './session.js';
 
+const sentence = sentencesOf('bisect');
+
+type BisectReport = Pick<BisectReportResult, 'checks'> &
+  Unworded<Omit<BisectReportResult, 'checks'>, 'reason' | 'confidence_reason' | 'why_skipped' | 'notes'>;
+
 export async function describeBisection(
   store: Store,
   repository: Repository,
   session: ReadSession,
   measureRun: (run: string) => Promise<Measurement>,
-): Promise<BisectReportResult> {
+): Promise<BisectReport> {
   const { record, judgements } = session;
   const log = session.log === '' ? undefined : parseBisectLog(session.log);
   const marks = knownMarks(log, judgements);
@@ -59,12 +65,11 @@ export async function describeBisection(
   const { state, culprit, left } =
     hidden.length === 0 ? progress : await notCleared(repository, progress, marks, byCommit);
   const places = new Map((await listCommits(repository)).map(({ sha }, place) => [sha, place]));
-  const notes: string[] = [];
-  if (goods.length === 0) notes.push('no commit is known to be good');
-  if (bads.length === 0) notes.push('no commit was judged bad');
-  if (bad !== null && after === null) notes.push(`the bad commit ${bad.sha.slice(0, 12)} was never launched here`);
-  if (bad !== null && before === null)
-    notes.push('no good commit was launched here: what the culprit changed cannot be measured');
+  const notes: Text[] = [];
+  if (goods.length === 0) notes.push(sentence('no_good'));
+  if (bads.length === 0) notes.push(sentence('no_bad'));
+  if (bad !== null && after === null) notes.push(sentence('bad_not_launched', { commit: bad.sha.slice(0, 12) }));
+  if (bad !== null && before === null) notes.push(sentence('no_good_launched'));
   const pair = a === null || b === null ? undefined : pairPeaks(a, b);
   const grown = a === null || b === null ? undefined : grownBetween(a, b);
   const from = before?.sha ?? (culprit === null ? undefined : culprit.parents[0]);
@@ -189,17 +194,14 @@ async function notCleared(
   return { state: 'suspects', culprit: null, left: (await suspectCommits(repository, bad.sha, shas)).toReversed() };
 }
 
-function hidingText(record: JudgementRecord | undefined, hidden: readonly SettingChange[]): string | null {
+function hidingText(record: JudgementRecord | undefined, hidden: readonly SettingChange[]): Text | null {
   const hiding =
     record === undefined ? [] : hidingSettings(record).filter(({ key }) => hidden.some((one) => one.key === key));
-  return hiding.length === 0 ? null : `good with ${listed(hiding)}, which may hide it`;
+  return hiding.length === 0 ? null : sentence('good_hidden', { settings: listed(hiding) });
 }
 
-const listed = (changes: readonly SettingChange[]): string =>
-  changes
-    .slice(0, 3)
-    .map(({ key, golden, current }) => `${key} ${golden ?? 'not set'} → ${current ?? 'not set'}`)
-    .join(', ');
+const listed = (changes: readonly SettingChange[]): Text[] =>
+  changes.slice(0, 3).map(({ key, golden, current }) => sentence('setting', { key, golden, current }));
 
 /** A setting that the commit changes, and that neither of its runs prints. */
 const isUnprinted = (key: string, a: Measurement, b: Measurement): boolean =>
@@ -213,7 +215,7 @@ interface ConfidenceFacts {
   /** Settings that differ between the good run and the bad one. */
   readonly changes: readonly SettingChange[];
   /** The likeliest suspect: the reason of the confidence is about the same change. */
-  readonly first: Suspect | undefined;
+  readonly first: FoundSuspect | undefined;
   /** Keys that the commit changes and the runs do not print. */
   readonly unprinted: readonly string[];
   readonly hasCommonSettings: boolean;
@@ -221,46 +223,41 @@ interface ConfidenceFacts {
 
 interface Confidence {
   readonly confidence: BisectReportResult['confidence'];
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 function confidenceOf(facts: ConfidenceFacts): Confidence {
   const { state, culprit, before, judged, changes, unprinted, first } = facts;
-  const low = (reason: string): Confidence => ({ confidence: 'low', reason });
-  const medium = (reason: string): Confidence => ({ confidence: 'medium', reason });
-  if (state === 'unfinished') return low('the bisection is not over');
+  const low = (reason: Text): Confidence => ({ confidence: 'low', reason });
+  const medium = (reason: Text): Confidence => ({ confidence: 'medium', reason });
+  if (state === 'unfinished') return low(sentence('not_over'));
   const explains = changes.filter(({ way }) => way !== 'down');
   if (culprit === null)
     return low(
-      explains.length === 0
-        ? 'commits between could not be judged: any of those left may be the one'
-        : `good commits ran with other settings (${listed(explains)} at the bad one): any of those left may be the one`,
+      explains.length === 0 ? sentence('not_judged') : sentence('other_settings', { settings: listed(explains) }),
     );
   const ofCulprit = judged.get(culprit.sha);
-  if (ofCulprit === undefined || ofCulprit.runs.length === 0) return low('it was called bad and never launched here');
+  if (ofCulprit === undefined || ofCulprit.runs.length === 0) return low(sentence('never_launched'));
   const [leading] = explains.filter(({ key }) => key === first?.key);
-  if (leading !== undefined && first!.file === '') return low(`${first!.reason}; no line of the commit sets it`);
+  if (leading !== undefined && first!.file === '') return low(sentence('no_line', { reason: first!.reason }));
   // A setting of the commit that bears on the cause of the failure is the answer; of live memory, the code may be too.
   const furtherChanges = first?.cause === undefined ? explains : explains.filter((change) => change !== leading);
   if (furtherChanges.length > 0)
     return low(
       leading === furtherChanges[0]
-        ? `${first!.reason}; whether the code changed it as well is not known`
-        : `settings differ as well: ${listed(furtherChanges)}; which of the changes it is, is not known`,
+        ? sentence('code_unknown', { reason: first!.reason })
+        : sentence('settings_differ', { settings: listed(furtherChanges) }),
     );
-  if (unprinted.length > 0)
-    return low(`the commit changes ${unprinted.slice(0, 3).join(', ')}, which its runs do not print`);
-  if (before === null || !culprit.parents.includes(before.sha))
-    return medium('it was judged bad; its parent was called good and not launched here');
+  if (unprinted.length > 0) return low(sentence('not_printed', { keys: unprinted.slice(0, 3) }));
+  if (before === null || !culprit.parents.includes(before.sha)) return medium(sentence('parent_not_launched'));
   const margin = minOf(ofCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
-  if (Number.isFinite(margin) && margin < 1.5)
-    return medium('it is bad and its parent good, but not by much more than the tolerance');
-  if (!facts.hasCommonSettings)
-    return medium(
-      'it was judged bad and its parent good; their runs print no setting, so none is known to be the same',
-    );
-  const reason = 'it was judged bad and its parent good, both by runs of their own';
-  return { confidence: 'high', reason: leading === undefined ? reason : `${reason}; ${first!.reason}` };
+  if (Number.isFinite(margin) && margin < 1.5) return medium(sentence('near_tolerance'));
+  if (!facts.hasCommonSettings) return medium(sentence('no_setting_printed'));
+  const reason = sentence('both_judged');
+  return {
+    confidence: 'high',
+    reason: leading === undefined ? reason : sentence('and', { reason, suspect: first!.reason }),
+  };
 }
 
 /** How many times the tolerance. */

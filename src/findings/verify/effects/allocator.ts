@@ -4,9 +4,10 @@
  */
 
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
-import type { VerifyEvidence } from '../../../model/results/verify.js';
+import type { Text } from '../../../model/statement.js';
 import type { RankSnapshot, Side } from '../side.js';
-import { hasParts, type WantedParts, wantedParts } from '../values.js';
+import type { VerifyEvidence } from '../unworded.js';
+import { hasParts, textOf, type WantedParts, wantedParts } from '../values.js';
 import {
   type EffectInput,
   type EffectOf,
@@ -14,7 +15,7 @@ import {
   evidenceOf,
   knownText,
   outcomeOn,
-  placeText,
+  placeOf,
   rankNumber,
   ranksText,
 } from './effect.js';
@@ -32,9 +33,9 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
     const outcomeOfRank = bySnapshot(snapshot, wantedSettings);
     if (outcomeOfRank !== undefined) byRank.set(rankNumber(snapshot.rank), outcomeOfRank);
   }
-  const words =
-    [...wantedSettings.present, ...wantedSettings.absent.map((part) => `without ${part}`)].join(', ') ||
-    (change.to ?? 'unset');
+  const { present, absent } = wantedSettings;
+  const parts = [...present, ...absent.map((part) => textOf('without', { part }))];
+  const words = parts.length > 0 ? parts : [change.to ?? 'unset'];
   if (byRank.size === 0) return onlyMeant(change.key, words, after);
   const [active, inactive] = [true, false].map((is) =>
     [...byRank].filter(([, outcomeOfRank]) => outcomeOfRank.active === is).map(([rank]) => rank),
@@ -63,7 +64,7 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
 /** Each statement once, however many ranks it is of. */
 function statementsOf(byRank: ReadonlyMap<number, RankOutcome>): VerifyEvidence[] {
   const evidence = new Map<string, VerifyEvidence>();
-  for (const { text, source } of byRank.values()) evidence.set(`${text} ${source}`, { text, source });
+  for (const { text, source } of byRank.values()) evidence.set(JSON.stringify([text, source]), { text, source });
   return [...evidence.values()].slice(0, 8);
 }
 
@@ -102,7 +103,7 @@ function byEnvironment(key: string, wantedSettings: WantedParts, { environment }
       for (const rank of ranks)
         byRank.set(rank, {
           active: hasParts(value, wantedSettings),
-          ...evidenceOf('environment_has', { name, value: value ?? '' }, placeText({ ...variable, origin })),
+          ...evidenceOf('environment_has', { name, value: value ?? '' }, placeOf({ ...variable, origin })),
         });
     }
   }
@@ -110,13 +111,13 @@ function byEnvironment(key: string, wantedSettings: WantedParts, { environment }
     if (!byRank.has(rank))
       byRank.set(rank, {
         active: hasParts(null, wantedSettings),
-        ...evidenceOf('environment_lacks', { key }, 'captured environment of the rank'),
+        ...evidenceOf('environment_lacks', { key }, textOf('captured_of_rank')),
       });
   return byRank;
 }
 
-function onlyMeant(key: string, wanted: string, { environment }: Side): ReturnType<EffectOf> {
+function onlyMeant(key: string, wanted: readonly Text[], { environment }: Side): ReturnType<EffectOf> {
   const script = environment.variables.find((entry) => entry.key === key);
   const isSet = script !== undefined;
-  return effect('untested', 'only_meant', { wanted, script: isSet }, isSet ? placeText(script) : 'no record');
+  return effect('untested', 'only_meant', { wanted, script: isSet }, isSet ? placeOf(script) : textOf('no_record'));
 }

@@ -1,9 +1,9 @@
 /** What the checks of single kinds share. */
 
-import { textsOf, wordTable } from '../../../knowledge/words.js';
-import type { VerifyEffect, VerifyEvidence } from '../../../model/results/verify.js';
+import { sentencesOf, type Text } from '../../../model/statement.js';
 import type { FoundChange, Place } from '../changes.js';
 import type { Side } from '../side.js';
+import type { VerifyEffect, VerifyEvidence } from '../unworded.js';
 import { textOf } from '../values.js';
 
 export interface EffectInput {
@@ -18,10 +18,17 @@ export interface EffectInput {
 
 export type EffectOf = (input: EffectInput) => VerifyEffect;
 
-const needsOf = (code: string, figures: object): string | null =>
-  code in wordTable('verify', 'needs') ? textsOf('verify', 'needs')(code, figures) : null;
+/** Codes of what something else would settle. */
+const UNSETTLED: ReadonlySet<string> = new Set([
+  ...['not_in_force', 'only_meant', 'meant', 'variable_not_set', 'overruled', 'not_printed', 'recompute_differs'],
+  ...['state_differs', 'graphs_unknown', 'offload_unknown', 'flow_same', 'recompute_unknown', 'recompute_unclear'],
+  ...['recompute_lacking', 'sizes_unknown', 'state_unknown', 'state_alike', 'state_unseen', 'state_measured'],
+  'resident',
+]);
+const needsOf = (code: string, figures: object): Text | null =>
+  UNSETTLED.has(code) ? sentencesOf('verify', 'needs')(code, figures) : null;
 
-export const evidenceOf = (code: string, figures: object, source: string): VerifyEvidence => ({
+export const evidenceOf = (code: string, figures: object, source: Text): VerifyEvidence => ({
   text: textOf(code, figures),
   source,
 });
@@ -36,27 +43,28 @@ export function effect(
   outcome: VerifyEffect['outcome'],
   code: string,
   figures: object,
-  source: string,
+  source: Text,
   { ranks = { active: [], inactive: [] }, evidence = [] }: Parts = {},
 ): VerifyEffect {
   const needs = outcome === 'active' ? null : needsOf(code, figures);
   return { outcome, text: textOf(code, figures), source, ranks, evidence, needs };
 }
 
-export function placeText({ origin, file, line }: Place): string {
-  return file === '' ? origin : line > 0 ? `${origin}: ${file} line ${line}` : `${origin}: ${file}`;
-}
+export const placeOf = ({ origin, file, line }: Place): Text =>
+  file === '' ? origin : textOf('origin', { origin, file, line });
 
 /** `rank 3`, `ranks 0, 1, 2`; of many the first. */
-export function ranksText(ranks: readonly number[]): string {
+export function ranksText(ranks: readonly number[]): Text {
   const sorted = [...ranks].sort((a, b) => a - b);
-  const shown =
-    sorted.length > 8 ? `${sorted.slice(0, 8).join(', ')} and ${sorted.length - 8} more` : sorted.join(', ');
-  return `${sorted.length === 1 ? 'rank' : 'ranks'} ${shown}`;
+  return textOf('ranks', {
+    ranks: sorted.slice(0, 8),
+    count: sorted.length,
+    more: Math.max(0, sorted.length - 8) || null,
+  });
 }
 
 /** The same of the known ones; null without any. */
-export function knownText(ranks: readonly number[]): string | null {
+export function knownText(ranks: readonly number[]): Text | null {
   const known = knownRanks(ranks);
   return known.length === 0 ? null : ranksText(known);
 }

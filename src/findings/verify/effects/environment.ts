@@ -1,7 +1,7 @@
 /** Any other variable: the environment of each captured rank, else what a script means to set. */
 
-import { sameValue } from '../values.js';
-import { type EffectInput, type EffectOf, effect, outcomeOn, placeText, ranksText } from './effect.js';
+import { sameValue, textOf } from '../values.js';
+import { type EffectInput, type EffectOf, effect, outcomeOn, placeOf, ranksText } from './effect.js';
 
 export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
   const { variables, captured_ranks: captured } = after.environment;
@@ -19,12 +19,12 @@ export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
     // Of a process no rank is known of, or only of a script.
     const matching = recorded.find(({ value }) => sameValue(value, change.to));
     if (matching !== undefined && variable !== undefined) {
-      const place = placeText({ ...variable, origin: matching.origin });
+      const place = placeOf({ ...variable, origin: matching.origin });
       return effect('active', 'captured', { key: change.key, value: matching.value ?? '' }, place);
     }
-    return effect('untested', 'meant', figures, variable === undefined ? 'no record' : placeText(variable));
+    return effect('untested', 'meant', figures, variable === undefined ? textOf('no_record') : placeOf(variable));
   }
-  const source = variable === undefined ? 'captured environment' : placeText(variable);
+  const source = variable === undefined ? textOf('captured_environment') : placeOf(variable);
   const { outcome } = outcomeOn(holds, inactive);
   return effect(outcome, outcome === 'active' ? 'variable_set' : 'variable_not_set', figures, source, {
     ranks: { active: holds, inactive },

@@ -1,7 +1,8 @@
 /** The check of each kind of change. */
-import type { ChangeKind, VerifyEffect } from '../../../model/results/verify.js';
+import type { ChangeKind } from '../../../model/results/verify.js';
+import type { VerifyEffect } from '../unworded.js';
 import { allocatorEffect } from './allocator.js';
-import { type EffectInput, type EffectOf, effect, evidenceOf, placeText } from './effect.js';
+import { type EffectInput, type EffectOf, effect, evidenceOf, placeOf } from './effect.js';
 import { environmentEffect } from './environment.js';
 import { graphsEffect } from './graphs.js';
 import { activationOffloadEffect } from './offload.js';
@@ -26,7 +27,7 @@ export function effectOf(input: EffectInput): VerifyEffect {
   const { overruled, to } = input.change;
   if (overruled === null) return CHECKS[input.change.kind](input);
   // Requested, but a stronger source has another value: no further check is needed.
-  const [requestedBy, by] = [placeText(overruled.asked), placeText(overruled.by)];
+  const [requestedBy, by] = [placeOf(overruled.asked), placeOf(overruled.by)];
   const figures = { requested_by: requestedBy, to, value: overruled.value };
   return effect('inactive', 'overruled', figures, by, {
     evidence: [evidenceOf('requested', figures, requestedBy), evidenceOf('has_value', figures, by)],

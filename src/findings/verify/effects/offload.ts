@@ -4,7 +4,8 @@
  */
 
 import { isOn } from '../../../derive/settings/values.js';
-import type { VerifyEvidence } from '../../../model/results/verify.js';
+import type { VerifyEvidence } from '../unworded.js';
+import { textOf } from '../values.js';
 import { type EffectInput, type EffectOf, effect, knownText, outcomeOn, rankNumber } from './effect.js';
 import { ownRecord } from './printed.js';
 import { byFigures } from './recompute.js';
@@ -22,7 +23,7 @@ export const activationOffloadEffect: EffectOf = ({ change, family, alone, befor
   const printed = after.values.filter(({ name }) => name.startsWith('offload.activation['));
   const total = printed.find(({ name }) => name === 'offload.activation[total]') ?? printed[0];
   if (total !== undefined && total.value !== null) {
-    const source = `${total.file} line ${total.line}`;
+    const source = textOf('file_line', { file: total.file, line: total.line });
     const isActive = total.value > 0 !== isOff;
     return effect(isActive ? 'active' : 'inactive', 'offloaded', { bytes: total.value }, source, { evidence });
   }

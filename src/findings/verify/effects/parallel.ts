@@ -3,9 +3,10 @@
  * model a rank holds.
  */
 
-import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { componentBytes, pairOfPeaks } from '../figures.js';
 import type { Side } from '../side.js';
+import type { VerifyEvidence } from '../unworded.js';
+import { textOf } from '../values.js';
 import { type EffectInput, type EffectOf, effect, evidenceOf } from './effect.js';
 import { ownRecord } from './printed.js';
 
@@ -52,5 +53,8 @@ function held(before: Side, after: Side) {
           ? 'before'
           : null;
   const figures = { rank: pair.after.rank, a_bytes: a, b_bytes: b };
-  return { ...evidenceOf('held', figures, `${pair.before.handle} and ${pair.after.handle}`), fits };
+  return {
+    ...evidenceOf('held', figures, textOf('both', { before: pair.before.handle, after: pair.after.handle })),
+    fits,
+  };
 }

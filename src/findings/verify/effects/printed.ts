@@ -3,10 +3,11 @@
  * or configuration has them.
  */
 import { CONFIG_ORIGINS } from '../../../model/log-rows.js';
-import type { VerifyEvidence } from '../../../model/results/verify.js';
+import type { Text } from '../../../model/statement.js';
 import { effectiveOf, type Side } from '../side.js';
-import { sameValue } from '../values.js';
-import { type EffectInput, type EffectOf, effect, evidenceOf, placeText } from './effect.js';
+import type { VerifyEvidence } from '../unworded.js';
+import { sameValue, textOf } from '../values.js';
+import { type EffectInput, type EffectOf, effect, evidenceOf, placeOf } from './effect.js';
 
 /** Written by the running program. */
 const PRINTED_ORIGINS: readonly string[] = CONFIG_ORIGINS.slice(0, CONFIG_ORIGINS.indexOf('command line'));
@@ -15,11 +16,11 @@ export interface OwnRecord extends VerifyEvidence {
   /** `yes`: the run printed the value; `no`: it printed another one; `meant`: only asked for. */
   readonly is: 'yes' | 'no' | 'meant';
   /** Of sentences: its text, and what was asked for. */
-  readonly figures: { readonly record: string; readonly to: string | null };
+  readonly figures: { readonly record: Text; readonly to: string | null };
 }
 
 export function ownRecord(key: string, to: string | null, after: Side): OwnRecord {
-  const recordOf = (is: OwnRecord['is'], code: string, value: string | null, source: string): OwnRecord => {
+  const recordOf = (is: OwnRecord['is'], code: string, value: string | null, source: Text): OwnRecord => {
     const record = evidenceOf(code, { key, value }, source);
     return { is, ...record, figures: { record: record.text, to } };
   };
@@ -28,11 +29,11 @@ export function ownRecord(key: string, to: string | null, after: Side): OwnRecor
   const printed = after.facts.settings.get(key);
   if (entry === undefined)
     return printed === undefined
-      ? recordOf('meant', 'record_none', null, 'no record')
-      : recordOf(isIt(printed), 'record_shows', printed.value, placeText(printed));
+      ? recordOf('meant', 'record_none', null, textOf('no_record'))
+      : recordOf(isIt(printed), 'record_shows', printed.value, placeOf(printed));
   return PRINTED_ORIGINS.includes(entry.origin)
-    ? recordOf(isIt(entry), 'record_prints', entry.value, placeText(entry))
-    : recordOf('meant', 'record_meant', to, placeText(entry));
+    ? recordOf(isIt(entry), 'record_prints', entry.value, placeOf(entry))
+    : recordOf('meant', 'record_meant', to, placeOf(entry));
 }
 
 export const printedEffect: EffectOf = ({ change, after }: EffectInput) => {

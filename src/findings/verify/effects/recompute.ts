@@ -5,9 +5,9 @@
 
 import { asList } from '../../../derive/settings/values.js';
 import { sumOf } from '../../../model/lists.js';
-import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';
+import type { VerifyEvidence } from '../unworded.js';
 import { type EffectInput, type EffectOf, effect, evidenceOf, knownText, outcomeOn, rankNumber } from './effect.js';
 import { ownRecord } from './printed.js';
 

@@ -3,10 +3,12 @@
  * would make.
  */
 
-import type { EffectOutcome, VerifyEvidence } from '../../../model/results/verify.js';
-import { formatBytes } from '../../../model/units.js';
+import type { EffectOutcome } from '../../../model/results/verify.js';
+import type { Text } from '../../../model/statement.js';
 import { componentBytes, pairOfPeaks, residentBytes } from '../figures.js';
 import type { Side } from '../side.js';
+import type { VerifyEvidence } from '../unworded.js';
+import { textOf } from '../values.js';
 import { type EffectInput, type EffectOf, effect, evidenceOf } from './effect.js';
 import { ownRecord } from './printed.js';
 import { type StateSize, stateSize } from './state-size.js';
@@ -17,14 +19,14 @@ const DISTINGUISHABLE = 0.08;
 const NEAR = 0.25;
 
 export const optimizerEffect: EffectOf = (input) =>
-  stateEffect(input, 'optimizer', 'optimizer_state', 'optimizer state');
-export const gradientEffect: EffectOf = (input) => stateEffect(input, 'gradient', 'gradient', 'gradients');
+  stateEffect(input, 'optimizer', 'optimizer_state', textOf('optimizer_state'));
+export const gradientEffect: EffectOf = (input) => stateEffect(input, 'gradient', 'gradient', textOf('gradients'));
 
 function stateEffect(
   { change, family, alone, before, after }: EffectInput,
   part: 'optimizer' | 'gradient',
   component: 'optimizer_state' | 'gradient',
-  words: string,
+  words: Text,
 ): ReturnType<EffectOf> {
   const record = ownRecord(change.key, change.to, after);
   if (record.is === 'no') return effect('inactive', 'state_differs', record.figures, record.source);
@@ -61,7 +63,7 @@ function perParameter(before: Side, after: Side, component: 'optimizer_state' | 
   if (parameters === 0) return null;
   const stateBytes = componentBytes(peak, [component]);
   const bytes = (stateBytes / parameters) * size.parameter;
-  const text = `${formatBytes(stateBytes)} beside ${formatBytes(parameters)} of parameters, ${short(bytes)} a parameter`;
+  const text = textOf('state_size', { state_bytes: stateBytes, parameter_bytes: parameters, each: short(bytes) });
   return { bytes, text, source: peak.handle };
 }
 
@@ -69,7 +71,7 @@ function perParameter(before: Side, after: Side, component: 'optimizer_state' | 
 function byResident(
   before: Side,
   after: Side,
-  { now, was, words, evidence }: Record<'now' | 'was', StateSize> & { words: string; evidence: VerifyEvidence[] },
+  { now, was, words, evidence }: Record<'now' | 'was', StateSize> & { words: Text; evidence: VerifyEvidence[] },
 ): ReturnType<EffectOf> | null {
   const pair = residentBytes(before, after);
   if (pair === null) return null;

@@ -2,13 +2,12 @@
 import { visibleText } from '../../../model/escape-controls.js';
 import { counted, formatBytes } from '../../../model/units.js';
 import { type Frame, isDark, newSurface } from '../canvas.js';
-import { choice, element, setText } from '../dom.js';
+import { choice, element, setLabel, setText } from '../dom.js';
 import { entryOf, isWholeAt, liveAt } from '../live-at.js';
-
+import { momentWords } from '../names.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
-import { newTip } from '../tip.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { momentWords } from '../words.js';
 import { frameColor } from './flame-colors.js';
 import {
   type FlameCell,
@@ -81,7 +80,6 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
         'Arrow keys: move. Escape: zoom out.',
     ),
   );
-  const tip = newTip(holder);
 
   let known: { readonly key: string; readonly nodes: readonly FlameNode[] } = { key: '', nodes: [] };
   let cells: readonly FlameCell[] = [];
@@ -104,16 +102,10 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
     const x = event.offsetX - INSETS.left;
     return cells.find((cell) => cell.row === row && cell.x0 <= x && x < cell.x1);
   };
-  canvas.addEventListener('pointermove', (event) => {
+  attachTip(canvas, holder, (event) => {
     const cell = cellBelow(event);
-    canvas.style.setProperty('cursor', cell === undefined ? 'default' : 'pointer');
-    tip.show(
-      event.offsetX,
-      event.offsetY - scroll.scrollTop,
-      cell === undefined ? [] : cellLines(loaded, known.nodes, cell),
-    );
+    return { lines: cell === undefined ? [] : cellLines(loaded, known.nodes, cell), link: cell !== undefined };
   });
-  canvas.addEventListener('pointerleave', () => tip.hide());
   canvas.addEventListener('click', (event) => {
     const cell = cellBelow(event);
     if (cell !== undefined) zoomTo(cell.node);
@@ -161,7 +153,7 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
     setText(detail, markPath.length === 0 ? '' : `${nodeName(loaded, nodes[mark]!)}: ${amountsOf(nodes, mark)}`);
     const largest = nodes[1] === undefined ? '' : ` Most is below ${nodeName(loaded, widest(nodes))}.`;
     const label = `Live memory of ${visibleText(page.title)} by call stack. ${headline.textContent}${largest}`;
-    if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
+    setLabel(canvas, label);
   }
   // The outline of the marked cell is for the keyboard only.
   canvas.addEventListener('focus', redraw);

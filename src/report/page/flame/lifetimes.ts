@@ -11,7 +11,7 @@ import { choice, element } from '../dom.js';
 import { showLegend } from '../legend.js';
 
 import { cssOf, paletteOf } from '../palette.js';
-import { newTip } from '../tip.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { mix, rampColor, rampGradient, rampOf } from './ramp.js';
 
@@ -52,13 +52,12 @@ export function mountLifetimes(root: HTMLElement, { page }: Loaded, shared: Shar
   );
   const legend = element('div', 'legend');
   root.append(legend);
-  const tip = newTip(surface.root);
 
   const widthOf = (plot: number): number => Math.min(MOST_CELL_WIDTH, (plot - END_GAP) / (columns + 1));
   const xOf = (life: number, width: number): number => (life < 0 ? columns * width + END_GAP : life * width);
   const yOf = (size: number): number => (rows - 1 - (size - least)) * CELL_HEIGHT;
 
-  surface.canvas.addEventListener('pointermove', (event) => {
+  attachTip(surface.canvas, surface.root, (event) => {
     const width = widthOf(surface.canvas.clientWidth - INSETS.left - INSETS.right);
     const x = event.offsetX - INSETS.left;
     const y = event.offsetY - INSETS.top;
@@ -66,9 +65,8 @@ export function mountLifetimes(root: HTMLElement, { page }: Loaded, shared: Shar
       const left = xOf(life, width);
       return x >= left && x < left + width && y >= yOf(size) && y < yOf(size) + CELL_HEIGHT;
     });
-    tip.show(event.offsetX, event.offsetY, cell === undefined ? [] : cellLines(cell));
+    return { lines: cell === undefined ? [] : cellLines(cell) };
   });
-  surface.canvas.addEventListener('pointerleave', () => tip.hide());
 
   function draw(_state: ViewState): void {
     measures.show(measure);

@@ -6,18 +6,17 @@ import { shellWord, visibleText } from '../../../model/escape-controls.js';
 import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { type Axis, axisOf } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
-import { choice, element, setText } from '../dom.js';
+import { choice, element, setLabel, setText } from '../dom.js';
 import { rampGradient, rampOf } from '../flame/ramp.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
-import { componentName } from '../names.js';
-import { drawBytes, drawCursor, drawMarks, drawTicks, line } from '../overlay.js';
+import { addressOf, componentName, momentWords, siteOf } from '../names.js';
+import { drawBytes, drawCursor, drawHorizontal, drawMarks, line, stepsHeight } from '../overlay.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { holesAt, type LayoutAt } from '../segments/holes-at.js';
-import { axisTicks, byteTicks } from '../ticks.js';
-import { newTip } from '../tip.js';
+import { byteTicks } from '../ticks.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { addressOf, momentWords, siteOf } from '../words.js';
 import { attachZoom } from '../zoom.js';
 import { blockLines, freeWords, poolOf } from './block-lines.js';
 import { blockColors, followsCursor, MAP_MODES, type MapMode, mutedOf } from './map-colors.js';
@@ -34,7 +33,6 @@ import {
 import { attachRows } from './map-rows.js';
 
 const HEIGHT = 560;
-const INSETS = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 20, bottom: 24 };
 /** CSS pixels a range must be high for a line between it and the next one. */
 const LEAST_BAND = 10;
 
@@ -48,6 +46,7 @@ const SIZES = [
 
 export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): View {
   const { page, columns } = loaded;
+  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 20, bottom: 24 + stepsHeight(page) };
   const total = columns.bands.reduce((sum, band) => sum + band.bytes, 0);
   const view = { mode: 'component' as MapMode, leastBytes: 0, isAlive: false, rows: { low: 0, high: total } as Rows };
   const redraw = (): void => draw(shared.get());
@@ -76,7 +75,7 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
   const tools = element('div', 'tools');
   tools.append(modes.root, filters, alive);
   root.append(tools);
-  const surface = newSurface(root, HEIGHT, INSETS, 'Address map');
+  const surface = newSurface(root, HEIGHT, insets, 'Address map');
   const legend = element('div', 'legend');
   const selection = element('p', 'note');
   root.append(legend, selection, ...droppedNote(loaded));
@@ -88,10 +87,9 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
         'Double click: everything. Click: select the stack of a block.',
     ),
   );
-  const tip = newTip(surface.root);
 
   const { canvas } = surface;
-  attachRows(canvas, INSETS, total, {
+  attachRows(canvas, insets, total, {
     get: () => view.rows,
     set: (rows) => {
       view.rows = rows;
@@ -111,8 +109,8 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
   /** The block below the pointer; −1: none. */
   const blockBelow = (event: MouseEvent): number => {
     if (frame === null) return -1;
-    const x = Math.floor((event.offsetX - INSETS.left) * frame.ratio);
-    const y = Math.floor((event.offsetY - INSETS.top) * frame.ratio);
+    const x = Math.floor((event.offsetX - insets.left) * frame.ratio);
+    const y = Math.floor((event.offsetY - insets.top) * frame.ratio);
     const at = boxAt(boxes, x, y);
     return at < 0 ? -1 : boxes.block[at]!;
   };
@@ -124,14 +122,10 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
     const cursor = Math.min(to[block]! - 1, page.lastSeq, Math.max(from[block]!, page.firstSeq, shared.get().cursor));
     shared.set({ cursor, stack: stack[block]! < 0 ? null : stack[block]! });
   });
-  canvas.addEventListener('pointermove', (event) => {
-    if (event.buttons !== 0) return tip.hide();
+  attachTip(canvas, surface.root, (event) => {
     const block = blockBelow(event);
-    const lines = block >= 0 ? blockLines(loaded, block) : placeLines(event);
-    tip.show(event.offsetX, event.offsetY, lines);
-    canvas.style.setProperty('cursor', block >= 0 ? 'pointer' : 'default');
+    return { lines: block >= 0 ? blockLines(loaded, block) : placeLines(event), link: block >= 0 };
   });
-  canvas.addEventListener('pointerleave', () => tip.hide());
 
   const placeLines = (event: MouseEvent): string[] => {
     if (frame === null) return [];
@@ -195,7 +189,7 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
     drawOver(frame, loaded, state, axis, rows, palette);
     setText(selection, selectionText(loaded, state.stack, boxes.count));
     const label = labelOf(loaded, seq, mode, boxes.count);
-    if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
+    setLabel(canvas, label);
   }
 
   return { draw };
@@ -203,13 +197,14 @@ export function mountMap(root: HTMLElement, loaded: Loaded, shared: Shared): Vie
 
 function drawOver(
   frame: Frame,
-  { page, columns }: Loaded,
+  loaded: Loaded,
   state: ViewState,
   axis: Axis,
   { low, high }: Rows,
   palette: Palette,
 ): void {
   const { over, plot } = frame;
+  const { page, columns } = loaded;
   const yOf = (place: number): number => plot.y + ((high - place) / (high - low)) * plot.height;
   over.strokeStyle = cssOf(palette.background, 0.9);
   for (let i = 1; i < columns.bands.length; i += 1) {
@@ -219,7 +214,7 @@ function drawOver(
     if (isSeen) line(over, plot.x, Math.round(y) + 0.5, plot.x + plot.width, Math.round(y) + 0.5);
   }
   drawBytes(frame, palette, byteTicks(low, high, 9), yOf);
-  drawTicks(frame, palette, axisTicks(page, columns, state.axis, state, plot.width / 110), axis, state.axis);
+  drawHorizontal(frame, palette, loaded, state, axis);
   drawMarks(frame, palette, page, axis);
   drawCursor(frame, palette, axis.xOf(state.cursor));
 }

@@ -1,9 +1,8 @@
 /** A block or a free range in a few lines, for the box next to the pointer. Pure. */
 import { visibleText } from '../../../model/escape-controls.js';
 import { counted, formatBytes, formatCount } from '../../../model/units.js';
-import { componentName } from '../names.js';
+import { addressOf, componentName } from '../names.js';
 import type { Loaded } from '../view-state.js';
-import { addressOf } from '../words.js';
 
 /** Frames of a stack that are shown, the innermost first. */
 const MOST_FRAMES = 7;

@@ -6,7 +6,7 @@
 import type { DeviceColumns, PageDevice, PageSegments } from '../../../model/picture/page-data.js';
 import type { Axis } from '../axis.js';
 import { orderByAscending } from '../order-by.js';
-import { darker, fillRect, type Raster } from '../raster.js';
+import { fill, fillRect, hatch, type Raster } from '../raster.js';
 import type { Loaded } from '../view-state.js';
 
 /** What of the rows is visible: places in bytes, `high > low`. */
@@ -200,7 +200,6 @@ export interface BlockColors {
 }
 
 export function drawBoxes(raster: Raster, boxes: Boxes, { color, hatched, pending }: BlockColors): void {
-  const { width, pixels } = raster;
   const { count, block, isHidden } = boxes;
   for (let at = 0; at < count; at += 1) {
     if (isHidden[at] === 1) continue;
@@ -211,42 +210,8 @@ export function drawBoxes(raster: Raster, boxes: Boxes, { color, hatched, pendin
     const y1 = boxes.y1[at]!;
     const plain = color[i]!;
     if (hatched[i] === 1) hatch(raster, x0, y0, x1, y1, plain);
-    else {
-      const isWide = x1 - x0 > 16;
-      for (let row = y0 * width; row < y1 * width; row += width) {
-        // A call of `fill` costs more than a few assignments.
-        if (isWide) pixels.fill(plain, row + x0, row + x1);
-        else for (let pixel = row + x0; pixel < row + x1; pixel += 1) pixels[pixel] = plain;
-      }
-    }
+    else fill(raster, x0, y0, x1, y1, plain);
     if (pending !== null && boxes.pendingX[at]! < x1) hatch(raster, boxes.pendingX[at]!, y0, x1, y1, pending);
-  }
-}
-
-/** Pixels after which hatching repeats. */
-const PERIOD = 8;
-/** Pixels of a row that are drawn one by one before they are copied: a multiple of {@link PERIOD}. */
-const DRAWN = 64;
-
-/** The pixels of a hatched {@link fillRect}, for integers within the raster. */
-function hatch({ width, pixels }: Raster, x0: number, y0: number, x1: number, y1: number, color: number): void {
-  const dark = darker(color);
-  const drawn = Math.min(x1, x0 + DRAWN);
-  for (let y = y0; y < y1; y += 1) {
-    const row = y * width;
-    const end = row + x1;
-    // Of wide blocks most pixels are copies.
-    if (y >= y0 + PERIOD && drawn < x1) {
-      pixels.copyWithin(row + x0, row + x0 - PERIOD * width, end - PERIOD * width);
-      continue;
-    }
-    for (let x = x0; x < drawn; x += 1) pixels[row + x] = ((x + y) & 4) === 0 ? color : dark;
-    const start = row + x0;
-    for (let at = row + drawn; at < end; ) {
-      const length = Math.min(at - start, end - at);
-      pixels.copyWithin(at, start, start + length);
-      at += length;
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** Zoom and moves along the addresses of the map: wheel with Ctrl, drag with Shift, keys. */
+import { attachKeys } from '../zoom.js';
 import type { Rows } from './map-raster.js';
 
 /** Rows show at least this many bytes. */
@@ -73,22 +74,15 @@ export function attachRows(
     { capture: true },
   );
   canvas.addEventListener('dblclick', () => rows.set({ low: 0, high: total }));
-  canvas.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  attachKeys(canvas, (key) => {
     const { low, high } = rows.get();
-    const middle = (low + high) / 2;
-    const next =
-      event.key === ']'
-        ? zoomedRows(rows.get(), total, middle, KEY_ZOOM)
-        : event.key === '['
-          ? zoomedRows(rows.get(), total, middle, 1 / KEY_ZOOM)
-          : event.key === '}'
-            ? movedRows(rows.get(), total, KEY_MOVE)
-            : event.key === '{'
-              ? movedRows(rows.get(), total, -KEY_MOVE)
-              : null;
-    if (next === null) return;
-    event.preventDefault();
-    rows.set(next);
+    const zoom = (factor: number) => () => zoomedRows(rows.get(), total, (low + high) / 2, factor);
+    const move = (share: number) => () => movedRows(rows.get(), total, share);
+    const keys: Readonly<Record<string, () => Rows>> = {
+      ...{ ']': zoom(KEY_ZOOM), '[': zoom(1 / KEY_ZOOM), '}': move(KEY_MOVE), '{': move(-KEY_MOVE) },
+    };
+    const next = keys[key]?.();
+    if (next !== undefined) rows.set(next);
+    return next !== undefined;
   });
 }

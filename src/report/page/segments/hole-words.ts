@@ -1,7 +1,7 @@
 /** Sentences on free memory: why it is not with the driver, and what would have to be free. Pure. */
 import type { DeviceColumns } from '../../../model/picture/page-data.js';
 import { counted, formatBytes, formatCount } from '../../../model/units.js';
-import { addressOf, siteOf } from '../words.js';
+import { addressOf, siteOf } from '../names.js';
 import { type Enlargement, enlarged, largestFor, type Request, serves } from './free-to-fit.js';
 import type { Hole, LayoutAt } from './holes-at.js';
 import { holesBySize, type PinningStack, type StackShare, sharesOf } from './pin-ranks.js';

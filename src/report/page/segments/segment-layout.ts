@@ -2,6 +2,7 @@
  * Segments as bars on one scale, grouped by the memory that never mixes, and wrapped into rows like words. Pure; sizes
  * are bytes, places on the drawing CSS pixels.
  */
+import { groupBy } from '../../../model/group-by.js';
 import type { LayoutAt, SegmentAt } from './holes-at.js';
 
 export const BAR_HEIGHT = 13;
@@ -117,12 +118,9 @@ function place({ segments }: LayoutAt, bytesPerPixel: number, width: number, hei
 
 /** Indices by group. */
 function groupsOf(segments: readonly SegmentAt[]): number[][] {
-  const groups = new Map<string, number[]>();
-  segments.forEach(({ isPrivate, isSmall, stream }, index) => {
-    const key = `${isPrivate} ${isSmall} ${stream}`;
-    const members = groups.get(key);
-    if (members === undefined) groups.set(key, [index]);
-    else members.push(index);
+  const groups = groupBy([...segments.keys()], (index) => {
+    const { isPrivate, isSmall, stream } = segments[index]!;
+    return `${isPrivate} ${isSmall} ${stream}`;
   });
   const reserved = (members: readonly number[]): number =>
     members.reduce((total, index) => total + segments[index]!.bytes, 0);

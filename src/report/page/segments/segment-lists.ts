@@ -3,9 +3,8 @@ import { shellWord } from '../../../model/escape-controls.js';
 import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { element } from '../dom.js';
 import { nearestWhole } from '../live-at.js';
-
+import { addressOf, siteOf } from '../names.js';
 import type { Loaded, Shared } from '../view-state.js';
-import { addressOf, siteOf } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';
 import { freeingSentence, holeLine, pinningWords, releasableSentence } from './hole-words.js';
 import type { LayoutAt } from './holes-at.js';

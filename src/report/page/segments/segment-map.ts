@@ -6,12 +6,12 @@ import { element, setText } from '../dom.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
 import { blockLines, freeWords, poolOf } from '../map/block-lines.js';
-import { componentName } from '../names.js';
+import { componentName, momentWords } from '../names.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
-import { newTip } from '../tip.js';
+import { highestOf } from '../pick.js';
+import { attachTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { momentWords } from '../words.js';
-import { jumpOf } from '../zoom.js';
+import { attachKeys, jumpOf } from '../zoom.js';
 import { cheapestRun, largestFor, type Request, requestNear } from './free-to-fit.js';
 import { enlargeLargest, fitSentence, holeLine } from './hole-words.js';
 import { type Hole, holesAt, type LayoutAt } from './holes-at.js';
@@ -29,10 +29,7 @@ const FREED_WITHOUT_REQUEST = 3;
 
 export function mountSegments(root: HTMLElement, loaded: Loaded, shared: Shared): View {
   const { page, columns } = loaded;
-  const mostReserved = columns.levels.reduce(
-    (most, level) => level.reservedMost.reduce((a, b) => Math.max(a, b), most),
-    1,
-  );
+  const mostReserved = Math.max(1, highestOf(columns.levels, 'reservedMost'));
   const headline = element('p', 'headline');
   const partial = element('div', 'partial');
   root.append(headline, partial);
@@ -41,7 +38,6 @@ export function mountSegments(root: HTMLElement, loaded: Loaded, shared: Shared)
   const legend = element('div', 'legend');
   const lists = element('div', 'lists');
   root.append(legend, lists);
-  const tip = newTip(surface.root);
 
   let shown: { readonly at: LayoutAt; readonly rows: SegmentRows; readonly frame: Frame } | null = null;
   let rasterKey = '';
@@ -64,25 +60,21 @@ export function mountSegments(root: HTMLElement, loaded: Loaded, shared: Shared)
     const text = line.slice(line.indexOf(': ') + 2);
     return { block, lines: [`${formatBytes(hole.bytes)} ${freeWords(isWholeAt(page, at.live.seq))}`, text, about] };
   };
-  canvas.addEventListener('pointermove', (event) => {
+  attachTip(canvas, surface.root, (event) => {
     const { block, lines } = below(event);
-    tip.show(event.offsetX, event.offsetY, lines);
-    canvas.style.setProperty('cursor', block >= 0 ? 'pointer' : 'default');
+    return { lines, link: block >= 0 };
   });
-  canvas.addEventListener('pointerleave', () => tip.hide());
   canvas.addEventListener('click', (event) => {
     const { block } = below(event);
     const stack = block < 0 ? -1 : columns.blocks.stack[block]!;
     shared.set({ stack: stack < 0 ? null : stack });
   });
-  canvas.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  attachKeys(canvas, (key) => {
     const cursor = Math.floor(shared.get().cursor);
-    const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
-    const next = by === 0 ? jumpOf(page, event.key, cursor) : cursor + by;
-    if (next === null) return;
-    event.preventDefault();
-    shared.set({ cursor: Math.min(page.lastSeq, Math.max(page.firstSeq, next)) });
+    const by = key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : 0;
+    const next = by === 0 ? jumpOf(page, key, cursor) : cursor + by;
+    if (next !== null) shared.set({ cursor: Math.min(page.lastSeq, Math.max(page.firstSeq, next)) });
+    return next !== null;
   });
 
   function draw(state: ViewState): void {

@@ -2,6 +2,7 @@
 import { visibleText } from '../../../model/escape-controls.js';
 import { axisOf, scaleOf } from '../axis.js';
 import { isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
+import { setLabel } from '../dom.js';
 import { levelsFor } from '../levels-for.js';
 import { rangeName } from '../names.js';
 import { drawCursor, line } from '../overlay.js';
@@ -9,6 +10,7 @@ import { cssOf, paletteOf } from '../palette.js';
 import { newPicks, type Picks, pickColumns } from '../pick.js';
 import { type Bounds, panned, zoomed } from '../range.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
+import { attachKeys } from '../zoom.js';
 import { drawStack } from './stack-raster.js';
 
 const HEIGHT = 66;
@@ -50,7 +52,7 @@ export function mountOverview(root: HTMLElement, loaded: Loaded, shared: Shared,
         surface.put();
       }
       const label = `The whole trace of ${visibleText(page.title)}. Visible: ${rangeName(state)}.`;
-      if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
+      setLabel(canvas, label);
       const left = plot.x + axis.xOf(state.from) * plot.width;
       const right = Math.max(left + 2, plot.x + axis.xOf(state.to) * plot.width);
       over.fillStyle = cssOf(palette.background, 0.62);
@@ -152,30 +154,29 @@ function attachBrush(canvas: HTMLCanvasElement, loaded: Loaded, shared: Shared, 
     grip = null;
   });
   canvas.addEventListener('dblclick', () => shared.set({ from: bounds.first, to: bounds.end }));
-  canvas.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  attachKeys(canvas, (key, isShifted) => {
     const { from, to } = shared.get();
-    const tenth = (sign: number): void => {
-      const left = scale().valueOf(from);
-      const right = scale().valueOf(to);
-      if (event.shiftKey) set(from, scale().seqOf(right + ((right - left) * sign) / 10));
-      else shared.set(panned(scale(), bounds, { from, to }, sign / 10));
+    const pan = (share: number) => () => shared.set(panned(scale(), bounds, { from, to }, share));
+    const zoom = (factor: number) => () => shared.set(zoomed(scale(), bounds, { from, to }, (from + to) / 2, factor));
+    const tenth = (sign: number) => () => {
+      const [left, right] = [scale().valueOf(from), scale().valueOf(to)];
+      if (isShifted) set(from, scale().seqOf(right + ((right - left) * sign) / 10));
+      else pan(sign / 10)();
     };
     const keys: Readonly<Record<string, () => void>> = {
-      ArrowLeft: () => tenth(-1),
-      ArrowRight: () => tenth(1),
-      PageUp: () => shared.set(panned(scale(), bounds, { from, to }, -1)),
-      PageDown: () => shared.set(panned(scale(), bounds, { from, to }, 1)),
-      Home: () => shared.set(panned(scale(), bounds, { from, to }, Number.NEGATIVE_INFINITY)),
-      End: () => shared.set(panned(scale(), bounds, { from, to }, Number.POSITIVE_INFINITY)),
-      '+': () => shared.set(zoomed(scale(), bounds, { from, to }, (from + to) / 2, 0.5)),
-      '=': () => shared.set(zoomed(scale(), bounds, { from, to }, (from + to) / 2, 0.5)),
-      '-': () => shared.set(zoomed(scale(), bounds, { from, to }, (from + to) / 2, 2)),
+      ...{
+        ArrowLeft: tenth(-1),
+        ArrowRight: tenth(1),
+        PageUp: pan(-1),
+        PageDown: pan(1),
+        '+': zoom(0.5),
+        '-': zoom(2),
+      },
+      ...{ Home: pan(Number.NEGATIVE_INFINITY), End: pan(Number.POSITIVE_INFINITY) },
       '0': () => shared.set({ from: bounds.first, to: bounds.end }),
     };
-    const press = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
-    if (press === undefined) return;
-    press();
-    event.preventDefault();
+    const act = keys[key === '=' ? '+' : key];
+    act?.();
+    return act !== undefined;
   });
 }

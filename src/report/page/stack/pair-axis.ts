@@ -5,9 +5,10 @@
 import { visibleText } from '../../../model/escape-controls.js';
 import type { PageDevice } from '../../../model/picture/page-data.js';
 import { formatCount } from '../../../model/units.js';
+import { roundStep } from '../../axis-labels.js';
 import { interpolate } from '../axis.js';
 
-import { roundStep, type Tick } from '../ticks.js';
+import type { Tick } from '../ticks.js';
 
 export interface PairAxis {
   readonly by: 'step' | 'entry';

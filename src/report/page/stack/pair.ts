@@ -7,13 +7,14 @@ import type { Level } from '../../../model/picture/levels.js';
 import { formatBytes } from '../../../model/units.js';
 import type { Scale } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
-import { element, setText } from '../dom.js';
+import { announcer, element, setText } from '../dom.js';
+import { showLegend, swatch } from '../legend.js';
 import { levelsFor } from '../levels-for.js';
 import { exactBytes } from '../names.js';
-import { drawBytes, drawCursor, drawTicks, label, line } from '../overlay.js';
+import { drawBytes, drawCursor, drawDashes, drawTicks, label, line } from '../overlay.js';
 import { cssOf, type Palette, paletteOf, word } from '../palette.js';
-import { newPicks, pickColumns } from '../pick.js';
-import { darker, fillRect, type Raster } from '../raster.js';
+import { highestOf, newPicks, pickColumns } from '../pick.js';
+import { fillRect, type Raster } from '../raster.js';
 import { byteTicks } from '../ticks.js';
 import { createShared, type Loaded, type Shared, type View } from '../view-state.js';
 import { attachCourse } from '../zoom.js';
@@ -51,11 +52,11 @@ function colors(aFill: string, a: string, b: string, more: string, less: string)
 export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _shared: Shared): View {
   const [a, b] = pair;
   const axis = pairAxis(a.page, b.page);
-  const highest = Math.max(1, highestActive(a.columns.levels), highestActive(b.columns.levels)) * 1.06;
+  const highest = Math.max(1, highestOf(a.columns.levels, 'active'), highestOf(b.columns.levels, 'active')) * 1.06;
   const titles = pair.map(({ page }) => visibleText(page.title));
   const readout = element('p', 'readout');
-  const spoken = element('p', 'unseen');
-  spoken.setAttribute('aria-live', 'polite');
+  const spoken = element('p');
+  const speak = announcer(spoken);
   const legend = element('p', 'legend pair-legend');
   const how = axis.by === 'step' ? 'Steps of the same name are at the same place.' : 'No step has a name in both.';
   const sentence = `Active memory of a (${titles[0]}) and b (${titles[1]}), and their difference. ${how}`;
@@ -133,16 +134,7 @@ export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _s
     drawBytes(frame, palette, byteTicks(0, highest, totals / 48), (bytes) => plot.y + totals * (1 - bytes / highest));
     const yOf = (bytes: number): number => lower + ((extent.high - bytes) / (extent.high - extent.low)) * below;
     drawBytes(frame, palette, byteTicks(extent.low, extent.high, below / 40, true), yOf);
-    const visibleStarts = axis.starts.filter((start) => start > from && start < to);
-    if (visibleStarts.length < plot.width / 8) {
-      over.strokeStyle = cssOf(palette.ink, 0.22);
-      over.setLineDash([2, 3]);
-      for (const start of visibleStarts) {
-        const x = Math.round(plot.x + view.xOf(start) * plot.width) + 0.5;
-        line(over, x, plot.y, x, plot.y + plot.height);
-      }
-      over.setLineDash([]);
-    }
+    drawDashes(frame, palette, axis.starts.map(view.xOf));
     drawTicks(frame, palette, axis.ticks(from, to, plot.width / 90), view, axis.by);
     label(frame, palette, plot.x + 6, plot.y + 10, 'active');
     label(frame, palette, plot.x + 6, lower + 10, 'difference, b − a');
@@ -158,11 +150,15 @@ export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _s
 
   let shownDark: boolean | null = null;
   let isFirst = true;
-  let isWaiting = false;
   const draw = (): void => {
     const dark = isDark();
     const palette = paletteOf(a.page.components, dark);
-    if (dark !== shownDark) showLegend(legend, titles, dark ? DARK : LIGHT);
+    const { a: lineA, b: lineB, more, less } = dark ? DARK : LIGHT;
+    if (dark !== shownDark)
+      showLegend(legend, [
+        ...[swatch(`a: ${titles[0]}`, lineA), swatch(`b: ${titles[1]}`, lineB)],
+        ...[swatch('b has more', more, true), swatch('b has less', less)],
+      ]);
     shownDark = dark;
     const frame = surface.frame();
     drawRaster(frame.raster, frame.ratio, dark, palette);
@@ -179,12 +175,7 @@ export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _s
       : 'The cursor is outside of the view.';
     const exact = isVisible ? `a ${exactOr(ofA)}, b ${exactOr(ofB)}, difference ${exactOr(ofB - ofA)}` : '';
     setText(readout, text, exact);
-    if (!isWaiting)
-      setTimeout(() => {
-        isWaiting = false;
-        setText(spoken, readout.textContent ?? '');
-      }, 700);
-    isWaiting = true;
+    speak(text);
   };
   local.subscribe(draw);
   return { draw };
@@ -228,30 +219,6 @@ function drawPair(
     else if (difference < 0) fillRect(raster, x, zero, x + 1, rowOf(difference), colors.less);
   }
   fillRect(raster, 0, zero, width, zero + Math.max(1, Math.round(ratio)), palette.ink);
-}
-
-function showLegend(root: HTMLElement, titles: readonly string[], { a, b, more, less }: PairColors): void {
-  const item = (text: string, background: string, className = 'sign'): HTMLElement => {
-    const entry = element('span');
-    const sign = element('span', className);
-    sign.setAttribute('aria-hidden', 'true');
-    sign.style.setProperty('background', background);
-    entry.append(sign, text);
-    return entry;
-  };
-  const stripes = `${cssOf(more)} 0 3px, ${cssOf(darker(more))} 3px 6px`;
-  root.replaceChildren(
-    item(`a: ${titles[0]}`, cssOf(a), 'sign thin'),
-    item(`b: ${titles[1]}`, cssOf(b), 'sign thin'),
-    item('b has more', `repeating-linear-gradient(135deg, ${stripes})`),
-    item('b has less', cssOf(less)),
-  );
-}
-
-function highestActive(levels: readonly Level[]): number {
-  let most = 0;
-  for (const { active } of levels) for (const bytes of active) most = Math.max(most, bytes);
-  return most;
 }
 
 const bytesOr = (bytes: number): string => (Number.isNaN(bytes) ? '—' : formatBytes(bytes));

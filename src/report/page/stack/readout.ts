@@ -1,10 +1,10 @@
 /** Figures at the cursor: a line, a table that is also the legend of the stack, and a line for screen readers. */
 import { formatBytes } from '../../../model/units.js';
 import { scaleOf } from '../axis.js';
-import { element, setText } from '../dom.js';
+import { announcer, element, setText } from '../dom.js';
+import { paintSign } from '../legend.js';
 import { componentName, exactBytes, momentName, stepOf } from '../names.js';
 import { cssOf, type Palette } from '../palette.js';
-import { darker } from '../raster.js';
 import { type StateAt, stateAt } from '../state-at.js';
 import { timeText } from '../ticks.js';
 import type { Loaded, ViewState } from '../view-state.js';
@@ -13,17 +13,13 @@ export interface Readout {
   show(state: ViewState, palette: Palette): void;
 }
 
-/** Milliseconds between two texts for screen readers. */
-const QUIET = 700;
-
 /** `line` gets the sentence, `list` the table. */
 export function mountReadout(line: HTMLElement, list: HTMLElement, loaded: Loaded): Readout {
   const { page } = loaded;
   const sentence = element('p', 'readout');
   // The page has a line for it; one that is made later is not announced by all browsers.
   const spoken = document.getElementById('readout') ?? line.appendChild(element('p'));
-  spoken.className = 'unseen';
-  spoken.setAttribute('aria-live', 'polite');
+  const speak = announcer(spoken);
   line.append(sentence);
   const table = element('table', 'at-cursor');
   table.append(element('caption', '', 'At the cursor'));
@@ -62,32 +58,21 @@ export function mountReadout(line: HTMLElement, list: HTMLElement, loaded: Loade
     reserved.sign.classList.add('thin');
     active.sign.style.setProperty('background', 'none');
     cached.sign.style.setProperty('background', cssOf(free));
-    stripe(privateFree.sign, cssOf(palette.privateFree), cssOf(darker(palette.privateFree)), 135);
-    stripe(pending.sign, cssOf(palette.pending), cssOf(background), 45);
-    for (const { c, row } of components) {
-      const color = palette.component[c]!;
-      if (palette.hatched[c] === 1) stripe(row.sign, cssOf(color), cssOf(darker(color)), 135);
-      else row.sign.style.setProperty('background', cssOf(color));
-    }
+    paintSign(privateFree.sign, palette.privateFree, true);
+    paintSign(pending.sign, palette.pending, true, background, 45);
+    for (const { c, row } of components) paintSign(row.sign, palette.component[c]!, palette.hatched[c] === 1);
   };
 
   let shownCursor = Number.NaN;
-  let text = '';
-  let isWaiting = false;
-  const speak = (): void => {
-    isWaiting = false;
-    setText(spoken, text);
-  };
   return {
     show: (state, palette) => {
       if (palette !== shownPalette) paint(palette);
       if (state.cursor === shownCursor) return;
       shownCursor = state.cursor;
       const at = stateAt(loaded, Math.floor(state.cursor));
-      text = at === null ? 'The page has no figures for this entry.' : sentenceOf(loaded, at);
+      const text = at === null ? 'The page has no figures for this entry.' : sentenceOf(loaded, at);
       setText(sentence, text);
-      if (!isWaiting) setTimeout(speak, QUIET);
-      isWaiting = true;
+      speak(text);
       const set = ({ root, bytes: cell }: Row, bytes: number): void => {
         setText(cell, formatBytes(bytes), exactBytes(bytes));
         root.classList.toggle('none', bytes === 0);
@@ -113,11 +98,6 @@ interface Row {
   readonly bytes: HTMLElement;
 }
 
-function stripe(sign: HTMLElement, color: string, other: string, degrees: number): void {
-  const stripes = `${color} 0 3px, ${other} 3px 6px`;
-  sign.style.setProperty('background', `repeating-linear-gradient(${degrees}deg, ${stripes})`);
-}
-
 /** `After entry 1,024, step 3, about 1.25 s: 3.00 GiB active, 4.00 GiB reserved.` */
 export function sentenceOf({ page, columns }: Loaded, at: StateAt): string {
   const moment = momentName(page, at);
@@ -126,7 +106,7 @@ export function sentenceOf({ page, columns }: Loaded, at: StateAt): string {
   const where = [
     moment.charAt(0).toUpperCase() + moment.slice(1),
     ...(step === null ? [] : [`step ${step}`]),
-    ...(us === null ? [] : [`about ${timeText(us, us < 1e6 ? 10 : 1000)} after the first entry`]),
+    ...(us === null ? [] : [`about ${timeText(us)} after the first entry`]),
   ].join(', ');
   return `${where}: ${formatBytes(at.active)} active, ${formatBytes(at.reserved)} reserved.`;
 }

@@ -4,18 +4,18 @@
  */
 import type { Level } from '../../../model/picture/levels.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { type Axis, axisKinds, axisOf } from '../axis.js';
+import { AXIS_KINDS, type Axis, axisOf, missingAxis } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
 import { choice, element, setText } from '../dom.js';
 import { levelsFor } from '../levels-for.js';
 import { componentName, entriesCommand, momentName, stackedSentence } from '../names.js';
-import { drawBytes, drawCursor, drawLimit, drawMarks, drawSteps, drawTicks, label } from '../overlay.js';
+import { drawBytes, drawCursor, drawHorizontal, drawLimit, drawMarks, label, stepsHeight } from '../overlay.js';
 import { type Palette, paletteOf } from '../palette.js';
-import { newPicks, type Picks, pickColumns } from '../pick.js';
+import { highestOf, newPicks, type Picks, pickColumns } from '../pick.js';
 import { bucketState } from '../state-at.js';
-import { axisTicks, byteTicks } from '../ticks.js';
-import { newTip } from '../tip.js';
-import type { AxisKind, Loaded, Shared, View, ViewState } from '../view-state.js';
+import { byteTicks } from '../ticks.js';
+import { attachTip } from '../tip.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { attachZoom } from '../zoom.js';
 import { mountOverview } from './overview.js';
 import { mountReadout } from './readout.js';
@@ -26,7 +26,6 @@ type Mode = 'absolute' | 'change';
 const HEIGHT = 420;
 /** The line of the device is part of the picture if the picture does not get more than this many times as high. */
 const DEVICE_TIMES = 1.5;
-const AXIS_TITLES: Readonly<Record<AxisKind, string>> = { entry: 'entry', time: 'time', step: 'step' };
 
 const HELP =
   'Wheel or + and −: zoom. Drag or Page Up and Page Down: move. Click or ← and →: cursor (with Shift by a pixel). ' +
@@ -35,14 +34,14 @@ const HELP =
 export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared): View {
   const { page, columns } = loaded;
   let mode: Mode = 'absolute';
-  const highest = highestOf(columns.levels);
+  const highest = Math.max(highestOf(columns.levels, 'active'), highestOf(columns.levels, 'reservedMost'));
   const showsDevice = page.deviceTotalBytes !== null && page.deviceTotalBytes <= highest * DEVICE_TIMES;
   const high = Math.max(1, highest, showsDevice ? page.deviceTotalBytes! : 0) * 1.06;
 
   const tools = element('div', 'tools');
   const axes = choice(
     'Horizontal axis',
-    axisKinds(page, columns).map((kind) => [kind, AXIS_TITLES[kind]] as const),
+    AXIS_KINDS.map((kind) => [kind, kind, missingAxis(page, kind)] as const),
     (axis) => shared.set({ axis }),
   );
   const modes = choice<Mode>(
@@ -67,13 +66,12 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   body.append(chart, list);
   root.append(tools, line, body);
   const overview = mountOverview(chart, loaded, shared, high);
-  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 22, bottom: 26 };
+  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 22, bottom: 26 + stepsHeight(page) };
   const surface = newSurface(chart, HEIGHT, insets, stackedSentence(page));
   const note = element('p', 'note');
   chart.append(note, element('p', 'keys', HELP));
   const readout = mountReadout(line, list, loaded);
   attachZoom(surface.canvas, loaded, shared);
-  const tip = newTip(surface.root);
 
   let palette: Palette = paletteOf(page.components, isDark());
   let wasDark = isDark();
@@ -110,9 +108,7 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
     const { plot } = frame;
     const yOf = (bytes: number): number => plot.y + ((extent.high - bytes) / (extent.high - extent.low)) * plot.height;
     drawBytes(frame, palette, byteTicks(extent.low, extent.high, plot.height / 48, mode === 'change'), yOf);
-    drawSteps(frame, palette, page, axis);
-    const ticks = axisTicks(page, columns, state.axis, state, plot.width / 90);
-    drawTicks(frame, palette, ticks, axis, AXIS_TITLES[state.axis]);
+    drawHorizontal(frame, palette, loaded, state, axis);
     drawMarks(frame, palette, page, axis);
     const total = page.deviceTotalBytes;
     if (mode === 'absolute' && total !== null) {
@@ -138,12 +134,9 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
     readout.show(state, palette);
   };
 
-  surface.canvas.addEventListener('pointermove', (event) => {
-    const { offsetX: x, offsetY: y } = event;
-    const lines = event.buttons === 0 ? linesAt((x - insets.left) / plotWidth(), (y - insets.top) / PLOT_HEIGHT) : [];
-    tip.show(x, y, lines);
-  });
-  surface.canvas.addEventListener('pointerleave', () => tip.hide());
+  attachTip(surface.canvas, surface.root, ({ offsetX: x, offsetY: y }) => ({
+    lines: linesAt((x - insets.left) / plotWidth(), (y - insets.top) / PLOT_HEIGHT),
+  }));
   const plotWidth = (): number => surface.canvas.clientWidth - insets.left - insets.right;
   const PLOT_HEIGHT = HEIGHT - insets.top - insets.bottom;
 
@@ -168,14 +161,6 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   };
 
   return { draw };
-}
-
-/** Most bytes of any column, reserved or active. */
-function highestOf(levels: readonly Level[]): number {
-  let most = 0;
-  for (const { active, reservedMost, columns } of levels)
-    for (let i = 0; i < columns; i += 1) most = Math.max(most, active[i]!, reservedMost[i]!);
-  return most;
 }
 
 /** With some space, and never empty. */

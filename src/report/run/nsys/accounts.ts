@@ -1,10 +1,5 @@
 /** Whose the driver's memory of one process and device is. */
-import {
-  DRIVER_OWNER_WORDS,
-  type NsysAllocationGroup,
-  type NsysDriverAccount,
-  type NsysMomentShares,
-} from '../../../model/results/nsys.js';
+import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '../../../model/results/nsys.js';
 import {
   bytes,
   code,
@@ -20,6 +15,7 @@ import {
   table,
 } from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
+import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
 
 /** Threads of one moment. */

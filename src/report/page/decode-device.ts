@@ -1,71 +1,43 @@
-/** The columns of a device as bytes and back. The page has them gzipped, in base64. */
-import { OPEN_SEQ as OPEN } from './levels.js';
-import type { Band, DeviceColumns, PageBlocks, PageDevice, PageLevel, PageSegments } from './page-data.js';
-import { ByteSink, type ByteSource, readColumn, writeColumn } from './varints.js';
+/** The columns of a device from bytes of the page; see `encode-device.ts`. */
+import { OPEN_SEQ as OPEN } from '../../model/picture/levels.js';
+import {
+  type Band,
+  type DeviceColumns,
+  LEVEL_BYTES,
+  type PageBlocks,
+  type PageDevice,
+  type PageLevel,
+  type PageSegments,
+} from '../../model/picture/page-data.js';
 
-/** Columns of a level that are in bytes. */
-const LEVEL_BYTES = [
-  'active',
-  'pending',
-  'reserved',
-  'privateReserved',
-  'privateActive',
-  'activeLeast',
-  'reservedMost',
-] as const;
-
-/** `unitBytes` must divide every size and place. */
-export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Array {
-  const sink = new ByteSink();
-  const { blocks, segments, bands, stacks } = columns;
-  const frames = new TextEncoder().encode(JSON.stringify(columns.frames));
-  sink.varint(frames.length);
-  sink.append(frames);
-  writeColumn(
-    sink,
-    stacks.map((stack) => stack.length),
-  );
-  writeColumn(sink, stacks.flat());
-  for (const level of columns.levels) {
-    writeColumn(sink, level.at);
-    for (const name of LEVEL_BYTES) writeColumn(sink, level[name], unitBytes);
-    for (const component of level.components) writeColumn(sink, component, unitBytes);
-    sink.varint(level.startUs.length);
-    writeColumn(sink, level.startUs);
-  }
-  writeColumn(sink, blocks.from);
-  writeColumn(sink, endsOf(blocks));
-  writeColumn(
-    sink,
-    blocks.pending.map((seq, i) => Math.max(0, blocks.to[i]! - Math.max(seq, blocks.from[i]!))),
-  );
-  writeColumn(sink, blocks.bytes, unitBytes);
-  writeColumn(sink, blocks.place, unitBytes);
-  writeColumn(sink, blocks.stack);
-  writeColumn(sink, blocks.component);
-  writeColumn(sink, blocks.isPrivate);
-  writeColumn(sink, segments.from);
-  writeColumn(sink, endsOf(segments));
-  writeColumn(sink, segments.bytes, unitBytes);
-  writeColumn(sink, segments.place, unitBytes);
-  writeColumn(sink, segments.isPrivate);
-  writeColumn(sink, segments.isExpandable);
-  writeColumn(sink, segments.isSmall);
-  writeColumn(sink, segments.stream);
-  writeColumn(
-    sink,
-    bands.map((band) => band.bytes),
-  );
-  writeColumn(
-    sink,
-    bands.map((band) => band.address),
-  );
-  return sink.result();
+/** Where {@link readColumn} reads on. */
+export interface ByteSource {
+  readonly bytes: Uint8Array;
+  at: number;
 }
 
-/** Lives are shorter numbers than ends, and 0 is open. */
-const endsOf = ({ from, to }: { readonly from: Int32Array; readonly to: Int32Array }): Int32Array =>
-  to.map((end, i) => (end === OPEN ? 0 : end - from[i]!));
+/** The next `count` values. Throws a RangeError where the bytes end early. */
+export function readColumn(source: ByteSource, count: number): Float64Array {
+  const { bytes } = source;
+  const values = new Float64Array(count);
+  let { at } = source;
+  let value = 0;
+  for (let i = 0; i < count; i += 1) {
+    let number = 0;
+    let factor = 1;
+    for (;;) {
+      if (at >= bytes.length) throw new RangeError('the picture data end early');
+      const byte = bytes[at++]!;
+      number += (byte & 0x7f) * factor;
+      if (byte < 0x80) break;
+      factor *= 0x80;
+    }
+    value += number % 2 === 1 ? -(number + 1) / 2 : number / 2;
+    values[i] = value;
+  }
+  source.at = at;
+  return values;
+}
 
 /** Throws a RangeError for bytes that are cut. */
 export function decodeDevice(bytes: Uint8Array, page: PageDevice): DeviceColumns {

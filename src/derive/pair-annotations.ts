@@ -1,5 +1,5 @@
 /** Starts and ends of annotations, made into ranges. */
-import type { RowOf } from './results/row-of.js';
+import type { RowOf } from '../model/results/row-of.js';
 
 export interface AnnotationRow
   extends Pick<RowOf<'timeline.annotations'>, 'stage' | 'name' | 'device' | 'time_us' | 'last_seq'> {}

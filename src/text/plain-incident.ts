@@ -1,5 +1,5 @@
 /** Incidents of formats whose records are independent: without tracebacks and figures, nothing to join. */
-import type { IncidentRow } from './tables.js';
+import type { IncidentRow } from '../model/tables.js';
 
 /** Enough for a message of the scheduler or the kernel, and a bound for what a record may carry. */
 const MOST_TEXT = 2048;

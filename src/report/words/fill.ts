@@ -3,17 +3,42 @@
  *
  * - `{request_bytes}` is a figure: a number in bytes where its name has `bytes`, else a count; or a name, as it is.
  *   `{a_bytes-b_bytes}`, `{ranks+1}` are sums. `{pid:raw}` has a form (`FORMS`), or a list of `words/phrases.yaml`.
+ *   Lists of texts have `:list`, `:lines` or `:and`; `{steps:counted:step}` is `1 step`, `3 steps`.
  * - `[ in {site}]` is printed where its figures exist. Of `[a|b|c]` the first such is printed, else the last.
  * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{exit_code<0}`.
  */
 
-import { DRIVER_OWNER_WORDS } from '../model/results/nsys.js';
-import type { Figures } from '../model/statement.js';
-import { formatBytes, formatCount } from '../model/units.js';
-import { loadData } from './load-data.js';
+import { loadData } from '../../knowledge/load-data.js';
+import type { DriverOwner } from '../../model/results/nsys.js';
+import type { Figures, Part, Sentence } from '../../model/statement.js';
+import { counted, formatBytes, formatCount } from '../../model/units.js';
+
+/** Owners of memory of the driver, for a reader. */
+export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
+  torch: "PyTorch's segments",
+  nccl: 'NCCL',
+  nvshmem: 'NVSHMEM',
+  cublas: 'cuBLAS workspaces',
+  cudnn: 'cuDNN workspaces',
+  other_library: 'other CUDA libraries',
+  graph: 'CUDA graphs',
+  context: 'contexts and code',
+  async_pool: 'cudaMallocAsync',
+  async_pool_unused: 'kept by pools of cudaMallocAsync',
+  managed: 'managed memory',
+  static: 'static variables',
+  pinned_host: 'pinned memory of the host',
+  torch_unmatched: "probably PyTorch's (unrecorded)",
+  other: 'unknown',
+};
 
 /** A figure; undefined where the statement lacks it. `items` is their count. */
-type Value = string | number | undefined;
+type Value = string | number | readonly string[] | undefined;
+
+/** Lists of texts besides the figures of a statement. */
+interface Filling extends Figures {
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
+}
 
 const plain = (code: string): string => code.replaceAll('_', ' ');
 
@@ -24,17 +49,30 @@ interface Phrases {
   readonly items: Readonly<Record<string, readonly [template: string, separator: string]>>;
 }
 
-const figureOf = ({ numbers, names, items = [] }: Figures, name: string): Value =>
-  name === 'items' ? items.length || undefined : (names[name] ?? numbers[name]);
+const figureOf = ({ numbers, names, items = [], lists }: Filling, name: string): Value =>
+  name === 'items' ? items.length || undefined : (names[name] ?? numbers[name] ?? lists?.[name]);
 
-/** The fields of a record as figures; null and false are not there. */
-export function figuresOf(record: object): Figures {
-  const of = (isIt: (value: unknown) => boolean) =>
-    Object.fromEntries(Object.entries(record).filter(([, value]) => isIt(value)));
+/** The fields of a record as figures, sentences among them as names; null and false are not there. */
+export function figuresOf(record: object): Filling {
+  const entries = Object.entries(record).map(([key, part]) => [key, isSentence(part) ? sentenceText(part) : part]);
+  const of = <Value>(isIt: (value: unknown) => boolean): Record<string, Value> =>
+    Object.fromEntries(entries.filter(([, value]) => isIt(value)));
+  const lists = Object.entries(of<readonly Part[]>((value) => Array.isArray(value) && value.length > 0));
   return {
     numbers: of((value) => typeof value === 'number'),
     names: of((value) => typeof value === 'string' || value === true),
+    lists: Object.fromEntries(lists.map(([key, parts]) => [key, parts.map(partText)])),
   };
+}
+
+const isSentence = (part: unknown): part is Sentence => typeof part === 'object' && part !== null && 'sentence' in part;
+
+const partText = (part: Part): string => (isSentence(part) ? sentenceText(part) : String(part));
+
+/** Throws for an unknown code. */
+export function sentenceText({ sentence, of }: Sentence): string {
+  const [topic, table, code] = sentence.split('.');
+  return textsOf(topic!, table!)(code!, of);
 }
 
 /** Texts by code, of a topic of `src/knowledge/words`. */
@@ -46,34 +84,41 @@ const inUnit = (value: number, name: string): string =>
 
 const FORMS: Readonly<Record<string, (value: never, name: string) => string>> = {
   raw: String,
+  bracketed: (text: string) => `[${text}]`,
   json: (text: string) => JSON.stringify(text),
   plain,
   count: formatCount,
   times: (count: number) => (count === 1 ? 'once' : `${formatCount(count)} times`),
+  change: (value: number) => (value < 0 ? `−${-value}` : `+${value}`),
   percent: (share: number) => `${Math.floor(100 * share)}`,
   share: (share: number) => `${(100 * share).toFixed(Math.abs(100 * share) < 10 ? 1 : 0)} %`,
+  short_percent: (share: number) => `${Number((100 * share).toFixed(4))} %`,
   ms: (ns: number) => `${(ns / 1e6).toFixed(1)} ms`,
   round: (bytes: number) => formatBytes(Math.round(bytes)),
   positive: (bytes: number) => formatBytes(Math.max(0, bytes)),
   signed: (bytes: number) => `${bytes < 0 ? '−' : '+'}${formatBytes(Math.abs(bytes))}`,
   abs: (value: number, name) => inUnit(Math.abs(value), name),
+  list: (texts: readonly string[]) => texts.join(', '),
+  lines: (texts: readonly string[]) => texts.join('; '),
+  and: (texts: readonly string[]) =>
+    texts.length < 2 ? texts.join() : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`,
 };
 
 const OPTION = /\[([^[\]]*)\]/;
-const FIGURE = /\{(\w[\w+-]*)(?::(\w+))?(?::(\d+))?\}/g;
+const FIGURE = /\{(\w[\w+-]*)(?::(\w+))?(?::([\w -]+))?\}/g;
 const CONDITION = /\{(\w+)([?=<])(\w*)\}/g;
 const TERM = /([+-]?)(\w+)/g;
 
 /** Throws for a figure that the statement lacks. */
-export function fill(template: string, figures: Figures): string {
+export function fill(template: string, figures: Filling): string {
   let text = withPhrases(template);
   for (let option = OPTION.exec(text); option !== null; option = OPTION.exec(text)) {
     const choices = option[1]!.split('|');
     const choice = choices.find((one) => holds(one, figures)) ?? (choices.length > 1 ? choices.at(-1)! : '');
     text = text.replace(option[0], () => choice.replace(CONDITION, ''));
   }
-  return text.replace(FIGURE, (_, name: string, form?: string, most?: string) =>
-    figureText(name, form, most === undefined ? Infinity : Number(most), figures),
+  return text.replace(FIGURE, (_, name: string, form?: string, option?: string) =>
+    figureText(name, form, option, figures),
   );
 }
 
@@ -84,7 +129,7 @@ function withPhrases(template: string): string {
   );
 }
 
-function holds(text: string, figures: Figures): boolean {
+function holds(text: string, figures: Filling): boolean {
   const conditions = [...text.matchAll(CONDITION)];
   if (conditions.length === 0)
     return [...text.matchAll(FIGURE)].every(([, sum]) =>
@@ -96,18 +141,20 @@ function holds(text: string, figures: Figures): boolean {
   });
 }
 
-function figureText(sum: string, form: string | undefined, most: number, figures: Figures): string {
-  if (sum === 'items' && form !== undefined) return listed(form, most, figures);
+function figureText(sum: string, form: string | undefined, option: string | undefined, figures: Filling): string {
+  if (sum === 'items' && form !== undefined)
+    return listed(form, option === undefined ? Infinity : Number(option), figures);
   if (form === 'range') {
     const [least, high] = ['least', 'most'].map((end) => formatBytes(Number(demand(figures, `${end}_${sum}_bytes`))));
     return least === high ? least! : `${least} to ${high}`;
   }
   const terms = [...sum.matchAll(TERM)].map(([, sign, name]) => {
     const value = /^\d/.test(name!) ? Number(name) : demand(figures, name!);
-    return sign === '-' ? -value : value;
+    return sign === '-' ? -Number(value) : value;
   });
   const value = terms.length === 1 ? terms[0]! : terms.reduce<number>((all, term) => all + Number(term), 0);
-  if (form === undefined) return typeof value === 'string' ? value : inUnit(value, sum);
+  if (form === 'counted') return counted(Number(value), option!);
+  if (form === undefined) return typeof value === 'number' ? inUnit(value, sum) : [value].flat().join(', ');
   if (/^\d$/.test(form)) return Number(value).toFixed(Number(form));
   if (form === 'owners') return wordsOf(DRIVER_OWNER_WORDS, String(value));
   const words = FORMS[form];
@@ -125,7 +172,7 @@ function listed(kind: string, most: number, { items = [] }: Figures): string {
   return `${texts.join(separator)}${items.length > most ? ` and ${items.length - most} more` : ''}`;
 }
 
-function demand(figures: Figures, name: string): string | number {
+function demand(figures: Filling, name: string): NonNullable<Value> {
   const value = figureOf(figures, name);
   if (value === undefined) throw new Error(`a statement has no ${name}`);
   return value;

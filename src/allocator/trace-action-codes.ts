@@ -1,5 +1,5 @@
 /** Codes of the trace actions that change an allocator's state, as the `action` column of `event` holds them. */
-import { TRACE_ACTIONS } from './vocabulary.js';
+import { TRACE_ACTIONS } from '../model/vocabulary.js';
 
 export const ALLOC = TRACE_ACTIONS.indexOf('alloc');
 export const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');

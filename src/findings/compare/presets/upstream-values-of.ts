@@ -2,8 +2,8 @@
  * A run as the upstream projects would have written its golden values: what the presets judge, and what is written to
  * their files. Rounded as upstream rounds, so that values written and read again are the same.
  */
-import type { BridgeStep, BridgeValues, MegatronTrainingValues, StepSeries } from './golden-values.js';
-import type { MeasuredRank, Measurement } from './measurement.js';
+import type { BridgeStep, BridgeValues, MegatronTrainingValues, StepSeries } from '../../../model/golden-values.js';
+import type { MeasuredRank, Measurement } from '../../../model/measurement.js';
 
 const MS_PER_S = 1000;
 const GB = 1e9;

@@ -1,5 +1,5 @@
 /** Samples of gauges from figures as they were printed. */
-import type { GaugeFinding, GaugeMetric } from './log-rows.js';
+import type { GaugeFinding, GaugeMetric } from '../model/log-rows.js';
 
 /** Far above any memory, and far below where doubles stop being exact. */
 const MOST_BYTES = 2 ** 52;

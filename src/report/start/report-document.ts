@@ -1,0 +1,41 @@
+/** The first screen, with the file of the page. */
+
+import type { DiagnoseResult } from '../../model/results/common.js';
+import type { ReportSummary } from '../../model/results/report.js';
+import {
+  as,
+  bytes,
+  code,
+  count,
+  counted,
+  type Document,
+  document,
+  paragraph,
+  parts,
+  section,
+  t,
+} from '../document/document.js';
+import { diagnoseDocument } from './diagnose-document.js';
+import type { DiagnosedTarget } from './diagnosis-parts.js';
+
+export function reportDocument(
+  summary: ReportSummary,
+  diagnosis: DiagnoseResult | null,
+  target: DiagnosedTarget,
+): Document {
+  const { schema, file, bytes: size, devices, devices_not_drawn: others } = summary;
+  const leftOut = devices.reduce((sum, device) => sum + device.blocks_left_out, 0);
+  const drawn = devices.length === 0 ? 'no memory snapshot to draw' : t`${counted(devices.length, 'device')} drawn`;
+  const picture = section(
+    'PICTURE',
+    { key: 'page' },
+    paragraph(t`${as('file', code(file))}  (${as('file_bytes', bytes(size))}, ${drawn})`),
+    leftOut > 0 && paragraph(t`without the ${count(leftOut)} smallest blocks by bytes × entries`),
+    others.length > 0 && paragraph(t`not drawn: ${counted(others.length, 'device')} (--devices)`),
+  );
+  const screen =
+    diagnosis === null
+      ? { ...document(schema, ''), labels: { width: 9, height: 16 } }
+      : diagnoseDocument(diagnosis, target);
+  return { ...screen, schema, parts: parts([...screen.parts, picture]) };
+}

@@ -1,0 +1,121 @@
+/** Every figure of a document is the same in text, Markdown, HTML and JSON, whatever the document is about. */
+import { describe, expect, it } from 'vitest';
+import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
+import { type Cell, type Document, type Part, piecesOf, type Text } from '../../src/report/document/document.js';
+import { formatValue, type Unit } from '../../src/report/document/values.js';
+import { peakDocument } from '../../src/report/moment/peak-document.js';
+import { partsHtml } from '../../src/report/render/html.js';
+import { documentJson } from '../../src/report/render/json.js';
+import { documentMarkdown } from '../../src/report/render/markdown.js';
+import { documentText } from '../../src/report/render/text.js';
+import { diagnoseDocument } from '../../src/report/start/diagnose-document.js';
+import { asker } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
+
+const { json } = asker();
+
+interface Shown {
+  readonly value: number;
+  readonly unit: Unit | null;
+  /** Whether JSON has it: it has a name. */
+  readonly isField: boolean;
+}
+
+const ofText = (text: Text, isField: boolean): Shown[] =>
+  piecesOf(text).flatMap((piece) =>
+    typeof piece === 'object' && 'value' in piece && piece.value !== null
+      ? [{ value: piece.value, unit: piece.unit, isField: isField || piece.key !== undefined }]
+      : [],
+  );
+
+function ofCell(cell: Cell, unit: Unit | null, isField: boolean): Shown[] {
+  if (typeof cell === 'number') return [{ value: cell, unit, isField }];
+  if (cell === null || typeof cell !== 'object') return [];
+  const figures = ofText(cell as Text, false);
+  return figures.length === 1 ? figures.map((one) => ({ ...one, isField })) : figures;
+}
+
+/** All figures that the document holds. */
+function figuresOf(part: Part): Shown[] {
+  switch (part.type) {
+    case 'section':
+      return [...ofText(part.title, false), ...part.parts.flatMap(figuresOf)];
+    case 'facts':
+      return part.facts.flatMap(({ value, unit }) => ofCell(value, unit, true));
+    case 'paragraph':
+      return ofText(part.text, false);
+    case 'items':
+      return part.items.flatMap((text) => ofText(text, false));
+    case 'table': {
+      const { columns, rows, key } = part;
+      const cells = rows.flatMap(({ cells: row, under }) => [
+        ...row.flatMap((cell, i) => ofCell(cell, columns[i]!.unit, key !== undefined)),
+        ...under.flatMap((text) => ofText(text, false)),
+      ]);
+      return [...cells, ...part.notes.flatMap((text) => ofText(text, false))];
+    }
+    case 'bar':
+      return [part.total, ...part.parts.map(({ bytes }) => bytes)].map((value) => ({
+        ...{ value, unit: 'bytes' as const, isField: true },
+      }));
+    default:
+      return [];
+  }
+}
+
+function numbersIn(value: unknown): number[] {
+  if (typeof value === 'number') return [value];
+  if (Array.isArray(value)) return value.flatMap(numbersIn);
+  return value === null || typeof value !== 'object' ? [] : Object.values(value).flatMap(numbersIn);
+}
+
+/** Without what a renderer adds: line breaks of wrapping, signs of Markdown, tags. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\\(?=[^\w\s])/g, '')
+    .replaceAll('&#36;', '$')
+    .replaceAll(/\s+/g, ' ');
+
+const PAGE_LABELS = { height: Number.POSITIVE_INFINITY };
+
+function expectEqual(document: Document, markdown = documentMarkdown): void {
+  // A first screen leaves out what has no line left; here all of it is printed.
+  const whole =
+    document.labels === undefined ? document : { ...document, labels: { ...document.labels, ...PAGE_LABELS } };
+  const figures = [...ofText(document.title, false), ...document.parts.flatMap(figuresOf)];
+  expect(figures.length).toBeGreaterThan(5);
+  const forms = {
+    text: plain(documentText(whole)),
+    markdown: plain(markdown(document)),
+    html: plain([...document.parts.map((part) => partsHtml([part]))].flat(9).join('')),
+  };
+  const numbers = new Set(numbersIn(documentJson(document)));
+  for (const { value, unit, isField } of figures) {
+    const printed = formatValue(value, unit);
+    for (const [form, text] of Object.entries(forms))
+      if (!text.includes(printed)) throw new Error(`${form} lacks ${printed} of ${document.schema}`);
+    if (isField) expect(numbers, `JSON of ${document.schema} lacks ${value}`).toContain(value);
+  }
+}
+
+const frag = samplePath('llama3-70b-fragmentation');
+
+const DOCUMENTS: Readonly<Record<string, () => Document>> = {
+  'diagnose, fragmentation': () => diagnoseDocument(json<DiagnoseResult>('diagnose', frag), { full: true }),
+  'diagnose, capacity': () =>
+    diagnoseDocument(json<DiagnoseResult>('diagnose', samplePath('capacity')), { full: true }),
+  'diagnose, another process': () => diagnoseDocument(json<DiagnoseResult>('diagnose', samplePath('other-process'))),
+  peak: () => peakDocument(json<PeakResult>('peak', frag), { isWhole: false }),
+  'peak with the figures of peers': () =>
+    peakDocument(json<PeakResult>('peak', frag, '--grouping', 'bridge', '--limit', '3'), { isWhole: true }),
+};
+
+describe('the four forms of a document', () => {
+  for (const [name, of] of Object.entries(DOCUMENTS)) it(`have the same figures: ${name}`, () => expectEqual(of()));
+
+  it('would differ where a renderer left a figure out', () => {
+    const without = (document: Document): string => documentMarkdown(document).replace(/\d+\.\d\d GiB/, '');
+    expect(() => expectEqual(DOCUMENTS['diagnose, another process']!(), without)).toThrow(/markdown lacks/);
+  });
+});
