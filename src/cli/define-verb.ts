@@ -39,8 +39,8 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> exte
   full?(result: Result): unknown;
   /** The result as a document: text, the short JSON and Markdown (by the option `markdown`) are its renderings. */
   document?(result: Result, inputs: Given<Operands, Options>, context: Context): Document;
-  /** The result as text, if the verb makes no document. */
-  render?(result: Result, inputs: Given<Operands, Options>, context: Context): string;
+  /** The result as text instead of a document, such as CSV; undefined: the document. */
+  render?(result: Result, inputs: Given<Operands, Options>, context: Context): string | undefined;
   /** Further renderings, by the options that name their files; `-` replaces the answer. */
   readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => Report | Promise<Report> };
   /** The exit code, unless a file could not be read. */
@@ -198,14 +198,14 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
       const values: Readonly<Record<string, unknown>> = inputs;
       for (const key of ['markdown', ...Object.keys(reports)])
         if (typeof values[key] === 'string') files.set(key, values[key]);
-      const made = document?.(result, inputs, context);
-      const text = (): string => (made === undefined ? render!(result, inputs, context) : documentText(made));
+      const made = (): Document => document!(result, inputs, context);
+      const text = (): string => render?.(result, inputs, context) ?? documentText(made());
       const json = (): string =>
-        toJson(made === undefined || inputs.json === 'full' ? (full?.(result) ?? result) : documentJson(made));
+        toJson(document === undefined || inputs.json === 'full' ? (full?.(result) ?? result) : documentJson(made()));
       if (![...files.values()].includes('-')) context.out(ended(inputs.json === undefined ? text() : json()));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
-        const report = (await reports[key]?.(result)) ?? made!;
+        const report = (await reports[key]?.(result)) ?? made();
         const { documentMarkdown } = await import('../report/render/markdown.js');
         await writeReport(file, typeof report === 'string' ? report : documentMarkdown(report), context);
       }

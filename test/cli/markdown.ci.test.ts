@@ -13,7 +13,7 @@ import { diffDocument } from '../../src/report/compare/diff-document.js';
 import { peakDocument } from '../../src/report/moment/peak-document.js';
 import { documentJson } from '../../src/report/render/json.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
-import { logMarkdown } from '../../src/report/run/log-markdown.js';
+import { logDocument } from '../../src/report/run/log-document.js';
 import { adviseDocument } from '../../src/report/start/advise-document.js';
 import { asker } from '../support/ask.js';
 import { HOSTILE } from '../support/compare-results.js';
@@ -97,10 +97,10 @@ describe('--markdown', () => {
       const text = markdown('log', sample);
       const log = answer<LogResult>('log', sample);
       expectSoundMarkdown(text);
-      expect(logMarkdown(log)).toBe(text);
+      expect(documentMarkdown(logDocument(log))).toBe(text);
       const screen = screenOf('log', sample);
-      expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## mbforensics log');
-      expectSoundMarkdown(logMarkdown(hostile(log)));
+      expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## run ');
+      expectSoundMarkdown(documentMarkdown(logDocument(hostile(log))));
     }
   });
 

@@ -23,8 +23,8 @@ describe('an export in other verbs', () => {
     const trace = json<TimelineResult>('timeline', 'nccl-outside', ...both).snapshots[0]!.devices[0]!.trace!;
     for (const moment of [trace.nvtx!.peak, trace.nvtx!.oom])
       expect(moment!.stacks[0]!.ranges[0]!.text).toMatch(/^iteration \d+$/);
-    expect(text('state', '--at', 'oom', 'nccl-outside', ...both)).toMatch(/^ {2}nvtx {7}iteration 5 › forward › /m);
-    expect(text('timeline', 'nccl-outside', ...both)).toMatch(/nvtx {7}iteration \d+ › /);
+    expect(text('state', '--at', 'oom', 'nccl-outside', ...both)).toMatch(/^nvtx {11}iteration 5 › forward › /m);
+    expect(text('timeline', 'nccl-outside', ...both)).toMatch(/^ {3}iteration \d+ › /m);
   });
 
   it('without an export there is nothing of it', () => {

@@ -113,12 +113,12 @@ function describeCli(): void {
       'planted.sqlite · sqlite · nsys 2026.4.1.100 (schema 3.28.1)',
       scenario.hostname,
       `${scenario.recording.kernels.length} kernels`,
-      "the driver's memory of process 4101 rank 0 device 0",
+      "The driver's memory of process 4101 rank 0 device 0",
       "PyTorch's segments",
       'cuBLAS workspaces',
       'out of memory',
-      'clocks laid side by side by',
-      'steps       4 (ranges "iteration #"), 101 to 104',
+      'clocks aligned by',
+      '4 (ranges "iteration #"), 101 to 104',
       'thrashing',
       'Not all CUDA events might have been collected.',
       '--cuda-graph-trace=node',
@@ -133,7 +133,7 @@ function describeCli(): void {
   it('cuts tables at --limit and shows how much is left', () => {
     const short = text('golden', '--limit', '1');
     const full = text('golden', '--limit', '0');
-    expect(short).toContain('more (--limit 0)');
+    expect(short).toContain('more (--limit 0 shows all)');
     expect(full).not.toContain('--limit');
     expect(full.split('\n').length).toBeGreaterThan(short.split('\n').length);
     const calls = only(json('golden')).memory_calls!;
@@ -282,10 +282,10 @@ function describeCli(): void {
     it('shows the figures and what moved', () => {
       const shown = text('golden', '--against', 'night-shift');
       for (const words of [
-        'steps of night-shift less those of golden',
+        'Steps of night-shift less those of golden',
         'beware',
-        'rank 0',
-        'rank 1',
+        'Rank 0',
+        'Rank 1',
         'communication alone',
         'nvjet_tst',
         'cudaMalloc',

@@ -65,8 +65,8 @@ describe('profile', () => {
 
   it('prints it', () => {
     const stdout = text('log', 'profile', 'run', '--points', '4');
-    expect(stdout).toContain('rank3.raw.json.gz · rank 3 · 204 events over 39.6 ms');
-    expect(stdout).toContain('peak 9.03 GiB after 25.2 ms; 6.00 GiB existed before the profiler started');
+    expect(stdout).toContain('rank3.raw.json.gz · rank 3 · 204 events over 39.60 ms');
+    expect(stdout).toContain('peak 9.03 GiB after 25.20 ms; 6.00 GiB existed before the profiler started');
     expect(stdout).toMatch(/optimizer state\s+4\.00 GiB\s+44\.3 %\s+4\.00 GiB\s+before\s+4\.00 GiB/);
     expectFits(stdout);
   });

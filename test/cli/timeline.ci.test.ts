@@ -195,9 +195,7 @@ describe('timeline', () => {
   });
 
   it('reports that no trace was recorded', () => {
-    expect(text('timeline', bare)).toContain(
-      'device 0: no trace recorded; at the dump 2.00 MiB active of 2.00 MiB reserved',
-    );
+    expect(text('timeline', bare)).toContain('no trace recorded; at the dump 2.00 MiB active of 2.00 MiB reserved');
   });
 
   it('lists the last steps, or all', () => {

@@ -4,7 +4,8 @@ import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { describeSnapshots } from '../../src/findings/state/describe-snapshots.js';
 import { MIB } from '../../src/model/units.js';
-import { snapshotText } from '../../src/report/moment/snapshot-text.js';
+import { snapshotDocument } from '../../src/report/moment/snapshot-document.js';
+import { documentText } from '../../src/report/render/text.js';
 import { wordDiagnosis } from '../../src/report/verdict/word-verdict.js';
 import { type Bench, openBench } from '../robustness/harness.js';
 import { bytesSource, decode } from '../support/decode.js';
@@ -116,7 +117,7 @@ describe('a store with pinned memory', () => {
     const { snapshots } = await describeSnapshots(bench.store, { runId: 1 }, () => undefined);
     const pinned = { blocks: 3, total_bytes: 112 * MIB, active_bytes: 96 * MIB };
     expect(snapshots[0]!.pinned_host_memory).toMatchObject(pinned);
-    const screen = snapshotText({ schema: 'mbforensics/snapshot@1', snapshots });
+    const screen = documentText(snapshotDocument({ schema: 'mbforensics/snapshot@1', snapshots }));
     expect(screen).toMatch(
       /^host {6}112\.00 MiB pinned in 3 blocks, 96\.00 MiB in use; 64\.00 MiB from .*loader\.py:12/m,
     );
@@ -129,6 +130,6 @@ describe('a store with pinned memory', () => {
     expect(source.status).toBe('ingested');
     const { snapshots } = await describeSnapshots(bench.store, { runId: 2 }, () => undefined);
     expect(snapshots[0]!.pinned_host_memory).toBeNull();
-    expect(snapshotText({ schema: 'mbforensics/snapshot@1', snapshots })).not.toContain('pinned');
+    expect(documentText(snapshotDocument({ schema: 'mbforensics/snapshot@1', snapshots }))).not.toContain('pinned');
   });
 });

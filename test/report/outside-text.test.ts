@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OutsideDevice, OutsidePoint, OutsideResult } from '../../src/model/results/outside.js';
-import { outsideText } from '../../src/report/run/outside-text.js';
+import { documentText } from '../../src/report/render/text.js';
+import { outsideDocument } from '../../src/report/run/outside-document.js';
 
 const GIB = 1024 ** 3;
 const at = (second: number): number => Date.UTC(2026, 10, 20, 10, 0, second) * 1000;
@@ -44,7 +45,7 @@ const result = (devices: readonly OutsideDevice[]): OutsideResult => ({
   limits: [],
 });
 const lines = (devices: readonly OutsideDevice[], limit = 8): string[] =>
-  outsideText(result(devices), { limit }).split('\n');
+  documentText(outsideDocument(result(devices), { limit })).split('\n');
 
 describe('the screen of outside', () => {
   it('puts all times on one clock, and keeps to its width', () => {
@@ -52,29 +53,29 @@ describe('the screen of outside', () => {
     // Sentences are wrapped anywhere.
     const words = screen.join(' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('2026-11-20 10:00:00 to 2026-11-20 10:00:59 UTC');
-    expect(words).toContain(' 2026-11-20 UTC step ');
-    expect(screen.filter((line) => /^ {2}10:00:0[123] /.test(line))).toHaveLength(3);
-    expect(words).toContain('it grows by 2.00 GiB in 2.0 s');
+    expect(words).toContain(' 2026-11-20 UTC time step ');
+    expect(screen.filter((line) => /^10:00:0[123] /.test(line))).toHaveLength(3);
+    expect(words).toContain('it grows by 2.00 GiB in 2.00 s');
     for (const line of screen) expect(line.length, line).toBeLessThanOrEqual(100);
   });
 
   it('shows a node as a table, and the device that changed most', () => {
     const screen = lines([device(0, [2, 2]), device(1, [2, 9]), device(2, [3, 2])]);
-    expect(screen.slice(1, 4).map((line) => line.trim().split(/ {2,}/).slice(-3, -1))).toEqual([
+    expect(screen.slice(2, 5).map((line) => line.trim().split(/ {2,}/).slice(-2))).toEqual([
       ['2.00 GiB', '2.00 GiB'],
       ['2.00 GiB', '9.00 GiB'],
       ['3.00 GiB', '2.00 GiB'],
     ]);
-    expect(screen.filter((line) => line.startsWith('rank '))).toEqual(['rank 1 · device 1 · 80.00 GiB in all']);
+    expect(screen.filter((line) => /^rank \d/.test(line))).toEqual(['rank 1 · device 1 · 80.00 GiB in all']);
     expect(screen.join('\n')).toContain('its memory outside PyTorch changed most');
     expect(
-      lines([device(0, [2]), device(1, [2]), device(2, [2])], 0).filter((line) => /^rank/.test(line)),
+      lines([device(0, [2]), device(1, [2]), device(2, [2])], 0).filter((line) => /^rank \d/.test(line)),
     ).toHaveLength(3);
   });
 
   it('shows the fullest where PyTorch memory is unknown', () => {
     const screen = lines([device(0, []), device(1, []), device(2, [])]);
-    expect(screen.filter((line) => line.startsWith('rank '))).toEqual(['rank 2 · device 2 · 80.00 GiB in all']);
+    expect(screen.filter((line) => /^rank \d/.test(line))).toEqual(['rank 2 · device 2 · 80.00 GiB in all']);
     expect(screen.join('\n')).toContain('it was the fullest');
   });
 });

@@ -266,14 +266,14 @@ function basisOf<T extends FailureCandidate>(
   const otherCandidates = candidates.filter((candidate) => candidate !== first);
   const role =
     first.role === 'primary'
-      ? 'it names its own cause'
+      ? 'it has its own error'
       : first.role === 'unexplained'
-        ? 'no failure names its cause'
+        ? 'no failure has its own error'
         : ROOT_CAUSE.test(first.incident.text)
           ? 'only reports were found; the launcher names it as the first failure'
-          : 'only consequences and reports were found';
+          : 'only secondary failures were found';
   if (otherCandidates.length === 0)
-    return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
+    return first.role === 'primary' ? 'the only failure with its own error' : `${role}; the only one of its kind`;
   const { incident } = first;
   if (incident.timeUs !== null && otherCandidates.every(({ incident: other }) => other.timeUs !== null)) {
     return `${role}; the earliest printed time of ${candidates.length}`;

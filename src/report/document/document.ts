@@ -315,8 +315,24 @@ export const counts = <Row>(key: string, cell: Column<Row>['cell'], look: Column
 export const names = <Row>(key: string, cell: Column<Row>['cell'], look: ColumnLook = {}): Column<Row> =>
   column(key, cell, { isCode: true, ...look });
 
+/** A field of rows, or a field and its title. */
+type FieldName<Row> = (keyof Row & string) | readonly [name: keyof Row & string, title: string];
+
+/** Columns of fields by their names; one that no row has is left out. Numbers without a unit are counts. */
+export const fieldsOf = <Row extends object>(
+  rows: readonly Row[],
+  ...fields: readonly FieldName<Row>[]
+): Column<Row>[] =>
+  fields.flatMap((field) => {
+    const [key, title] = (typeof field === 'string' ? [field, titleOf(field)] : field) as [keyof Row & string, string];
+    const value = rows.map((row) => row[key]).find((one) => one !== null && one !== undefined);
+    const unit = unitOf(key) ?? (typeof value === 'number' ? 'count' : null);
+    if (value === undefined) return [];
+    return [column<Row>(key, (row) => (row[key] ?? null) as Cell, { title, ...(unit === null ? {} : { unit }) })];
+  });
+
 interface TableLook<Row> extends Keyed, Kept {
-  readonly caption?: string;
+  readonly caption?: string | undefined;
   readonly isBare?: boolean;
   readonly under?: (row: Row, index: number) => readonly Text[];
   readonly kind?: (row: Row, index: number) => TableRow['kind'];

@@ -4,7 +4,10 @@ import { formatBytes, formatCount } from '../../model/units.js';
 /** What is not known. */
 export const UNKNOWN = '—';
 
-/** `change`: with its sign. `share`: of 1. `clock`: microseconds of a wall clock without a zone. */
+/**
+ * `change`: with its sign. `share`: of 1. `since_ns`: a time of a clock that starts at 0. `clock`, `time_of_day`:
+ * microseconds of a wall clock without a zone.
+ */
 export type Unit =
   | 'bytes'
   | 'change_bytes'
@@ -14,7 +17,11 @@ export type Unit =
   | 'change_share'
   | 'ms'
   | 'us'
+  | 'ns'
+  | 'change_ns'
+  | 'since_ns'
   | 'clock'
+  | 'time_of_day'
   | 'number';
 
 /** By the end of a name. `.ci/write-schemas.mjs` has their types of it. */
@@ -24,13 +31,21 @@ export const UNIT_OF_NAME: readonly (readonly [RegExp, Unit])[] = [
   [/(?:^|_)share$/, 'share'],
   [/_ms$/, 'ms'],
   [/_us$/, 'us'],
+  [/(?:^|_)delta_ns$/, 'change_ns'],
+  [/_ns$/, 'ns'],
 ];
 
 /** Of a field, by its name; plain numbers have none. */
 export const unitOf = (name: string): Unit | null => UNIT_OF_NAME.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 
 /** A field's name without its unit: `peak allocated` of `peak_allocated_bytes`. */
-export const titleOf = (name: string): string => name.replace(/_(?:bytes|share|ms|us)$/, '').replaceAll('_', ' ');
+export const titleOf = (name: string): string => name.replace(/_(?:bytes|share|ms|us|ns)$/, '').replaceAll('_', ' ');
+
+/** The beginning of a long text of a file; how much is left out. */
+export function excerpt(text: string, most = 200): string {
+  const left = text.length - most;
+  return left <= 20 ? text : `${text.slice(0, most)}… (${formatCount(left)} more characters)`;
+}
 
 const FORMS: Readonly<Record<Unit, (value: number) => string>> = {
   bytes: formatBytes,
@@ -41,7 +56,11 @@ const FORMS: Readonly<Record<Unit, (value: number) => string>> = {
   change_share: (share) => `${share > 0 ? '+' : ''}${shareText(share)}`,
   ms: (ms) => `${grouped(ms, Math.abs(ms) < 100 ? 2 : 1)} ms`,
   us: duration,
+  ns: nanoseconds,
+  change_ns: (ns) => (ns > 0 ? `+${nanoseconds(ns)}` : nanoseconds(ns)),
+  since_ns: (ns) => `${(ns / 1e9).toFixed(3)} s`,
   clock,
+  time_of_day: (us) => clock(us).slice(11),
   number: figure,
 };
 
@@ -74,6 +93,13 @@ export function duration(us: number, of = us): string {
   if (size < 1e6) return `${(us / 1000).toFixed(2)} ms`;
   if (size < 600e6) return `${(us / 1e6).toFixed(2)} s`;
   return `${(us / 60e6).toFixed(1)} min`;
+}
+
+function nanoseconds(ns: number): string {
+  const size = Math.abs(ns);
+  if (size < 1e3) return `${Math.round(ns)} ns`;
+  if (size < 1e6) return `${(ns / 1e3).toFixed(1)} µs`;
+  return size < 1e9 ? `${(ns / 1e6).toFixed(1)} ms` : `${(ns / 1e9).toFixed(2)} s`;
 }
 
 function clock(timeUs: number): string {

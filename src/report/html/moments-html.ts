@@ -5,25 +5,28 @@
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
 import type { LifetimeCell } from '../../model/picture/page-data.js';
-import type { AtResult, PinnedSegment } from '../../model/results/at.js';
+import type { AtResult } from '../../model/results/at.js';
 import type { ComponentBytes } from '../../model/results/attribute.js';
 import type { ReportDevice, ReportMoment, ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { afterEntry, counted, UNKNOWN } from '../text-pieces.js';
-import { type Child, element, join, type SafeHtml, text, textElement } from './html.js';
 import {
   bytes,
+  type Cell,
+  type Column,
   code,
+  column,
+  count,
   counts,
-  figures,
-  type HtmlColumn,
-  htmlTable,
-  markup,
+  type MaybePart,
+  parts,
   share,
-  shareText,
-  short,
-  words,
-} from './html-table.js';
+  table,
+} from '../document/document.js';
+import { holeTable, pinnedTable, poolTable } from '../moment/state-document.js';
+import { partsHtml } from '../render/html.js';
+import { afterEntry, plain } from '../text-pieces.js';
+import { type Child, element, type SafeHtml, text, textElement } from './html.js';
+import { figures, type HtmlColumn, htmlTable } from './html-table.js';
 import { type PageSection, section, twin } from './page-pieces.js';
 
 const WHEN = { oom: 'at the OOM', peak: 'at the peak', end: 'at the end' } as const;
@@ -39,14 +42,12 @@ const READOUT: SafeHtml = element('div', { id: 'readout', class: 'readout', 'ari
 export function viewSections({ devices }: ReportResult): (PageSection | null)[] {
   if (devices.length === 0) return [];
   const isDump = devices.every(({ page }) => page.isDump);
-  const tables = (title: string, of: (device: ReportDevice) => Child): Child =>
+  const titled = (device: ReportDevice, content: readonly Child[]): Child =>
+    content.length > 0 && [devices.length > 1 && textElement('h3', device.page.title), content];
+  const tables = (title: string, of: (device: ReportDevice) => readonly MaybePart[]): Child =>
     twin(
       title,
-      devices.map((device) => {
-        const content = join([of(device)]);
-        if (content === '') return null;
-        return [devices.length > 1 && textElement('h3', device.page.title), content];
-      }),
+      devices.map((device) => titled(device, partsHtml(parts(of(device))))),
     );
   return [
     section(
@@ -60,7 +61,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
       },
       VIEW,
       READOUT,
-      tables('Table: components', componentTable),
+      tables('Table: components', (device) => [componentTable(device)]),
     ),
     section(
       'map',
@@ -72,7 +73,9 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
       },
       VIEW,
       tables('Table: segments that live blocks keep from the driver', ({ moments }) =>
-        moments.map((moment) => pinnedTable(moment)),
+        moments.map((moment) =>
+          pinnedTable(moment.state, `Segments with free memory that cannot be released, ${momentName(moment)}`),
+        ),
       ),
     ),
     section(
@@ -83,7 +86,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
         about: 'Each segment with its live blocks and holes, and the request that failed to the same scale.',
       },
       VIEW,
-      tables('Table: state of the allocator, pools and largest holes', stateTables),
+      tables('Table: state of the allocator, pools and largest holes', stateParts),
     ),
     section(
       'flame',
@@ -103,7 +106,13 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
         about: 'Bytes of all blocks of the trace by size and by the number of entries for which they lived.',
       },
       VIEW,
-      tables('Table: sizes and lifetimes', ({ page }) => lifetimeTable(page.lifetimes)),
+      twin(
+        'Table: sizes and lifetimes',
+        devices.map((device) => {
+          const shown = lifetimeTable(device.page.lifetimes);
+          return shown !== null && titled(device, [shown]);
+        }),
+      ),
     ),
   ];
 }
@@ -121,7 +130,7 @@ interface ComponentRow {
 const subKey = (one: ComponentBytes): string => `${one.component} ${one.sub_component} ${one.phase}`;
 
 /** One row for each component, followed by its parts; columns are the moments. They add up to what is live. */
-function componentTable({ moments }: ReportDevice): Child {
+function componentTable({ moments }: ReportDevice): MaybePart {
   const totals = moments.map(({ attribution }) => attribution.total_bytes);
   const all = moments.flatMap(({ attribution }) => attribution.components);
   const bytesOf = (matches: (one: ComponentBytes) => boolean): number[] =>
@@ -136,179 +145,90 @@ function componentTable({ moments }: ReportDevice): Child {
   ]);
   const rows = groups.toSorted(([a], [b]) => b!.bytes[0]! - a!.bytes[0]! || b!.bytes.at(-1)! - a!.bytes.at(-1)!).flat();
   const sum: ComponentRow = { component: 'all live memory', part: null, bytes: totals };
-  return htmlTable(
+  return table(
     [...rows, sum],
     [
-      short('component', ({ component, part }) => (part?.sub_component ?? component).replaceAll('_', ' ')),
-      short('allocated in', ({ part }) => (part === null ? '' : part.phase.replaceAll('_', ' '))),
-      ...moments.flatMap((moment, i): HtmlColumn<ComponentRow>[] => [
-        bytes(momentName(moment), (row) => row.bytes[i]!),
-        share('share', (row) => (row.part === null ? row.bytes[i]! / Math.max(1, totals[i]!) : null)),
+      column('component', ({ component }) => plain(component)),
+      column('part', ({ part }) => (part === null ? '' : plain(part.sub_component))),
+      column('phase', ({ part }) => (part === null ? '' : plain(part.phase)), { title: 'allocated in' }),
+      ...moments.flatMap((moment, i): Column<ComponentRow>[] => [
+        column(`${moment.name}_bytes`, (row) => row.bytes[i]!, { title: momentName(moment) }),
+        column(`${moment.name}_share`, (row) => (row.part === null ? row.bytes[i]! / Math.max(1, totals[i]!) : ''), {
+          title: 'share',
+        }),
       ]),
-      short('label', ({ part }) => (part === null ? '' : `${part.by}, confidence ${part.confidence}`)),
+      column('label', ({ part }) => (part === null ? '' : `${part.by}, confidence ${part.confidence}`)),
     ],
     {
       caption: 'Live memory by component',
-      rowClass: (row) => (row === sum ? 'sum' : row.part === null ? 'group' : 'share'),
+      kind: (row) => (row === sum ? 'sum' : row.part === null ? 'group' : undefined),
     },
   );
 }
 
 // ---- segments
 
-function pinnedTable({ state, ...moment }: ReportMoment): Child {
-  const { pinned_segments: pinned, other_pinned_segments: others } = state;
-  return htmlTable(
-    pinned,
+const stateRow = (name: string, cell: (state: AtResult) => Cell) => ({ name, cell });
+
+const STATE_ROWS = [
+  stateRow('reserved', (state) => bytes(state.reserved_bytes)),
+  stateRow('allocated', (state) => bytes(state.allocated_bytes)),
+  stateRow('freed, pending', (state) => bytes(state.pending_bytes)),
+  stateRow('inactive', (state) => bytes(state.inactive_bytes)),
+  stateRow('largest hole', (state) => bytes(state.largest_hole_bytes)),
+  stateRow('requested by the program', (state) => bytes(state.requested_bytes)),
+  stateRow('rounding', (state) => bytes(state.rounding_bytes)),
+  stateRow('released by a flush', (state) => bytes(state.releasable_bytes)),
+  stateRow('failed request', ({ failed_request: failed }) => failed && bytes(failed.requested_bytes)),
+  stateRow('in', ({ failed_request: failed }) => (failed?.site ? code(failed.site) : null)),
+  stateRow('segments', (state) => count(state.segments)),
+  stateRow('live blocks', (state) => count(state.blocks)),
+  stateRow('holes', (state) => count(state.holes)),
+  stateRow('inactive of reserved', (state) => share(state.fragmentation.inactive_of_reserved)),
+  stateRow('largest hole of inactive', (state) => share(state.fragmentation.largest_hole_of_inactive)),
+  stateRow('basis', (state) => state.basis),
+] as const;
+
+const stateParts = ({ moments }: ReportDevice): MaybePart[] => [
+  table(
+    STATE_ROWS,
     [
-      code('segment', ({ segment }) => segment),
-      bytes('size', (one) => one.total_bytes),
-      bytes('inactive', (one) => one.inactive_bytes),
-      bytes('largest hole', (one) => one.largest_hole_bytes),
-      bytes('live', (one) => one.active_bytes),
-      counts('blocks', ({ blocks }) => blocks),
-      markup('pinned by', pinnedBy),
+      column('name', ({ name }) => name, { title: '' }),
+      ...moments.map((moment) =>
+        column<(typeof STATE_ROWS)[number]>(moment.name, ({ cell }) => cell(moment.state), {
+          title: momentName(moment),
+          align: 'right',
+        }),
+      ),
     ],
-    {
-      caption: `Segments with free memory that cannot be released, ${momentName({ state, ...moment })}`,
-      note:
-        others.segments === 0
-          ? null
-          : `${counted(others.segments, 'more segment')} with ${formatBytes(others.inactive_bytes)} inactive not shown: mbforensics state ${state.snapshot} --at ${state.moment} --limit 0`,
-    },
-  );
-}
-
-const pinnedBy = ({ pinned_by: sites }: PinnedSegment): Child =>
-  sites.map(({ site, bytes: size, count }) =>
-    element(
-      'div',
-      {},
-      textElement('span', formatBytes(size), { 'data-bytes': size }),
-      text(` in ${counted(count, 'block')} of `),
-      textElement('code', site),
-    ),
-  );
-
-interface StateRow {
-  readonly name: string;
-  readonly bytesOf?: (state: AtResult) => number | null;
-  readonly textOf?: (state: AtResult) => string;
-}
-
-const shareOr = (value: number | null): string => (value === null ? UNKNOWN : shareText(value));
-
-const STATE_ROWS: readonly StateRow[] = [
-  { name: 'reserved', bytesOf: (state) => state.reserved_bytes },
-  { name: 'allocated', bytesOf: (state) => state.allocated_bytes },
-  { name: 'freed, pending', bytesOf: (state) => state.pending_bytes },
-  { name: 'inactive', bytesOf: (state) => state.inactive_bytes },
-  { name: 'largest hole', bytesOf: (state) => state.largest_hole_bytes },
-  { name: 'requested by the program', bytesOf: (state) => state.requested_bytes },
-  { name: 'rounding', bytesOf: (state) => state.rounding_bytes },
-  { name: 'released by a flush', bytesOf: (state) => state.releasable_bytes },
-  { name: 'failed request', bytesOf: (state) => state.failed_request?.requested_bytes ?? null },
-  { name: 'in', textOf: (state) => state.failed_request?.site ?? UNKNOWN },
-  { name: 'segments', textOf: (state) => formatCount(state.segments) },
-  { name: 'live blocks', textOf: (state) => formatCount(state.blocks) },
-  { name: 'holes', textOf: (state) => formatCount(state.holes) },
-  { name: 'inactive of reserved', textOf: ({ fragmentation }) => shareOr(fragmentation.inactive_of_reserved) },
-  {
-    name: 'largest hole of inactive',
-    textOf: ({ fragmentation }) => shareOr(fragmentation.largest_hole_of_inactive),
-  },
-  { name: 'basis', textOf: ({ basis }) => basis },
+    { caption: 'State of the allocator' },
+  ),
+  ...moments.flatMap((moment) => [
+    poolTable(moment.state, `Pools ${momentName(moment)}`),
+    holeTable(moment.state, `Largest holes ${momentName(moment)}`),
+  ]),
 ];
-
-function stateTables({ moments }: ReportDevice): Child {
-  return [
-    htmlTable(
-      STATE_ROWS,
-      [
-        short('', ({ name }) => name),
-        ...moments.map(
-          (moment): HtmlColumn<StateRow> => ({
-            title: momentName(moment),
-            kind: null,
-            cell: ({ bytesOf, textOf }) => {
-              const value = bytesOf?.(moment.state) ?? null;
-              if (value === null) return { content: text(textOf?.(moment.state) ?? UNKNOWN) };
-              return { content: text(formatBytes(value)), attributes: { 'data-bytes': value } };
-            },
-          }),
-        ),
-      ],
-      { caption: 'State of the allocator' },
-    ),
-    moments.map((moment) => [
-      htmlTable(
-        moment.state.pools,
-        [
-          words('pool', ({ pool, segment_type: type, expandable }) =>
-            [pool === null ? 'unknown' : pool.join(', '), type, ...(expandable ? ['expandable'] : [])].join(' · '),
-          ),
-          counts('segments', ({ segments }) => segments),
-          bytes('reserved', (one) => one.reserved_bytes),
-          bytes('live', (one) => one.active_bytes),
-          bytes('pending', (one) => one.pending_bytes),
-          bytes('inactive', (one) => one.inactive_bytes),
-          bytes('largest hole', (one) => one.largest_hole_bytes),
-        ],
-        { caption: `Pools ${momentName(moment)}` },
-      ),
-      htmlTable(
-        moment.state.largest_holes,
-        [
-          bytes('hole', (one) => one.bytes),
-          code('address', ({ address }) => address),
-          code('segment', ({ segment }) => segment),
-          words('pool', ({ pool, segment_type: type }) => `${pool === null ? 'unknown' : pool.join(', ')} · ${type}`),
-          figures('stream', ({ stream }) => (stream === null ? UNKNOWN : String(stream))),
-        ],
-        { caption: `Largest holes ${momentName(moment)}` },
-      ),
-    ]),
-  ];
-}
 
 // ---- call sites
 
-interface SiteRow {
-  readonly site: string;
-  readonly bytes: number;
-  readonly count: number;
-  readonly kind: 'site' | 'sum';
-}
-
-function siteTable(moment: ReportMoment): Child {
-  const { peak } = moment;
-  const { other_sites: others } = peak;
-  const rows: SiteRow[] = [
-    ...peak.sites.map((site): SiteRow => ({ ...site, kind: 'site' })),
+function siteTable(moment: ReportMoment): MaybePart {
+  const { sites, other_sites: others, active_bytes: active, blocks } = moment.peak;
+  const rows = [
+    ...sites.map((one) => ({ ...one, kind: undefined })),
     ...(others.groups === 0
       ? []
-      : [
-          {
-            site: counted(others.groups, 'other call site'),
-            bytes: others.bytes,
-            count: others.count,
-            kind: 'site',
-          } as const,
-        ]),
-    { site: 'all live memory', bytes: peak.active_bytes, count: peak.blocks, kind: 'sum' },
+      : [{ ...others, site: `${formatCount(others.groups)} other call sites`, kind: 'others' as const }]),
+    { site: 'all live memory', bytes: active, count: blocks, kind: 'sum' as const },
   ];
-  return htmlTable(
+  return table(
     rows,
     [
-      code('call site', ({ site }) => site),
-      bytes('live', (row) => row.bytes),
-      share('share', (row) => row.bytes / Math.max(1, peak.active_bytes)),
-      counts('blocks', ({ count }) => count),
+      column('site', ({ site, kind }) => (kind === undefined ? code(site) : site), { title: 'call site' }),
+      column('bytes', (row) => row.bytes, { title: 'live' }),
+      column('share', (row) => row.bytes / Math.max(1, active)),
+      counts('blocks', (row) => row.count),
     ],
-    {
-      caption: `Live memory by call site ${momentName(moment)}`,
-      rowClass: ({ kind }) => (kind === 'sum' ? kind : null),
-    },
+    { caption: `Live memory by call site ${momentName(moment)}`, kind: ({ kind }) => kind },
   );
 }
 

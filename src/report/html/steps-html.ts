@@ -4,7 +4,7 @@ import { median } from '../../model/median.js';
 import type { ReportDevice, ReportIterations } from '../../model/results/report.js';
 import type { StepGrowth, TimelineStep } from '../../model/results/timeline.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { duration } from '../run/step-table.js';
+import { duration } from '../document/values.js';
 import { counted, grouped, rankName, signedBytes, stepTime, UNKNOWN } from '../text-pieces.js';
 import { type Child, element, textElement } from './html.js';
 import { bytes, counts, figures, htmlTable } from './html-table.js';

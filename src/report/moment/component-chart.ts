@@ -1,7 +1,6 @@
 /** A stacked area of components in letters, to print with the chart of allocated and reserved memory. */
 import { maxOf } from '../../model/lists.js';
 import type { TimelineComponents } from '../../model/results/timeline.js';
-import { formatBytes } from '../../model/units.js';
 import { type Component, STACKING_ORDER } from '../../model/vocabulary.js';
 
 const LETTERS: Readonly<Record<Component, string>> = {
@@ -25,12 +24,19 @@ const LETTERS: Readonly<Record<Component, string>> = {
   unattributed: '?',
 };
 
+interface LegendEntry {
+  readonly sign: string;
+  readonly component: Component;
+  /** At most. */
+  readonly bytes: number;
+}
+
 /** Rows from the top down, without gutter; `topBytes` is the upper edge. */
 export function componentRows(
   series: TimelineComponents,
   width: number,
   height: number,
-): { readonly rows: readonly string[]; readonly topBytes: number; readonly legend: string } {
+): { readonly rows: readonly string[]; readonly topBytes: number; readonly legend: readonly LegendEntry[] } {
   const order = STACKING_ORDER.filter((component) => series.components.includes(component));
   const places = order.map((component) => series.components.indexOf(component));
   const slices = fold(series.bytes, width);
@@ -54,9 +60,7 @@ export function componentRows(
       .trimEnd(),
   );
   const largest = (place: number): number => Math.max(0, maxOf(series.bytes.map((bytes) => bytes[place] ?? 0)));
-  const legend = order
-    .map((component, i) => `${LETTERS[component]} ${component} ≤ ${formatBytes(largest(places[i]!))}`)
-    .join(' · ');
+  const legend = order.map((component, i) => ({ sign: LETTERS[component], component, bytes: largest(places[i]!) }));
   return { rows, topBytes, legend };
 }
 

@@ -96,9 +96,11 @@ function rowsOf({ columns, rows }: Table): Fields[] {
   }));
 }
 
-/** A cell that is one name or word, or that has one figure, is its value. */
+/** A cell that is one name or word, or that has one figure, is its value; keyed pieces make an object. */
 function cellJson(cell: Cell): unknown {
   if (cell === null || typeof cell !== 'object') return cell;
+  const keyed: Fields = {};
+  if (addText(keyed, cell as Text)) return keyed;
   const pieces = piecesOf(cell as Text);
   const [figure, ...more] = pieces.filter((piece) => typeof piece === 'object' && 'value' in piece);
   if (figure !== undefined && more.length === 0) return pieceJson(figure);

@@ -1,13 +1,8 @@
 /** Notes of an input: everything odd, one line a kind. */
 import type { NoteResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
-import { printable, wrap } from '../table.js';
 
-export function noteLines(notes: readonly NoteResult[], indent = ''): string[] {
-  return notes.flatMap((note) => wrap(`${indent}${noteText(note)}`, 100, `${indent}         `));
-}
-
-export function noteText({ severity, kind, text, count, device, seq, line, offset }: NoteResult): string {
+export function noteText({ severity, kind, text, device, seq, line, offset, count }: NoteResult): string {
   const places = [
     device === null ? '' : `device ${device}`,
     seq === null ? '' : `entry ${seq}`,
@@ -16,5 +11,5 @@ export function noteText({ severity, kind, text, count, device, seq, line, offse
   ].filter((part) => part !== '');
   const times = count > 1 ? ` (${formatCount(count)} times, first shown)` : '';
   const where = places.length === 0 ? '' : ` [${places.join(', ')}]`;
-  return `${severity === 'warning' ? 'warning' : 'note'}  ${kind}: ${printable(text)}${where}${times}`;
+  return `${severity === 'warning' ? 'warning' : 'note'}  ${kind}: ${text}${where}${times}`;
 }

@@ -11,7 +11,9 @@ import { describeNsys } from '../../../src/findings/nsys/describe-nsys.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import { COPY_KINDS, MEMORY_KINDS } from '../../../src/model/nsys-rows.js';
 import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
-import { nsysText } from '../../../src/report/run/nsys-text.js';
+import { documentJson } from '../../../src/report/render/json.js';
+import { documentText } from '../../../src/report/render/text.js';
+import { nsysDocument } from '../../../src/report/run/nsys-document.js';
 import { worded } from '../../../src/report/words/worded.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 import { newStore } from '../../support/new-store.js';
@@ -266,7 +268,9 @@ else {
     });
 
     it('prints', () => {
-      const shown = nsysText(results.get(name)!, { limit: 8 });
+      const made = nsysDocument(results.get(name)!, { limit: 8 });
+      expect(documentJson(made)).toHaveProperty('reports');
+      const shown = documentText(made);
       expect(shown.split('\n')[0]).toContain(name);
       expect(shown).not.toContain('\u001b');
       expect(shown).not.toMatch(/undefined|NaN/);

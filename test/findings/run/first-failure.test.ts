@@ -40,7 +40,7 @@ describe('the first failure', () => {
     expect(victims).toEqual([0]);
     expect(secondary).toEqual([footer, victim]);
     expect(alsoFailed).toEqual([]);
-    expect(basis).toContain('no other failure does');
+    expect(basis).toContain('the only failure with its own error');
   });
 
   it('is not a cancelled step of another node, unless the step was cancelled before it', () => {
@@ -50,7 +50,7 @@ describe('the first failure', () => {
     for (const timeUs of [null, 3_000]) {
       const after = incident({ ...step, timeUs });
       expect(firstFailure([after, cause])).toMatchObject({ first: { incident: cause }, secondary: [after] });
-      expect(firstFailure([after, cause]).basis).toContain('no other failure does');
+      expect(firstFailure([after, cause]).basis).toContain('the only failure with its own error');
     }
     const before = incident({ ...step, timeUs: 1_000 });
     expect(firstFailure([before, cause]).first?.incident).toBe(before);
@@ -92,7 +92,7 @@ describe('the first failure', () => {
     const { first, victims, basis } = firstFailure([waiting, lost]);
     expect(first).toMatchObject({ role: 'secondary', incident: lost });
     expect(victims).toEqual([1]);
-    expect(basis).toContain('only consequences');
+    expect(basis).toContain('only secondary failures');
     // A crash without words goes before them.
     const crash = incident({ rank: 2, grammar: 'process.crash', line: 99 });
     expect(firstFailure([waiting, lost, crash]).first).toMatchObject({ role: 'unexplained', incident: crash });

@@ -11,8 +11,10 @@ import { describeEnv } from '../../../src/derive/run/env.js';
 import { CONFIG_ORIGINS, type LogRow } from '../../../src/model/log-rows.js';
 import type { EnvResult } from '../../../src/model/results/log.js';
 import type { FoundSetting } from '../../../src/model/settings-read.js';
-import { configText } from '../../../src/report/run/config-text.js';
-import { envText } from '../../../src/report/run/env-text.js';
+import { documentJson } from '../../../src/report/render/json.js';
+import { documentText } from '../../../src/report/render/text.js';
+import { configDocument } from '../../../src/report/run/config-document.js';
+import { envDocument } from '../../../src/report/run/env-document.js';
 import { type Row, RUN, rowOf, withTextRuns } from '../../support/text-run.js';
 
 /** `KEY VALUE ORIGIN` and further fields, in words as {@link rowOf} reads them. */
@@ -151,10 +153,11 @@ describe('config of stored runs', () => {
         expect(alone).toMatchObject({ schema: 'mbforensics/config@1', diff: null, conflicts: [] });
         expect(alone.settings[0]).toMatchObject({ key: 'micro_batch_size', value: '1', file: 'a.log', line: 1 });
         // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not come out
-        expect(configText(alone)).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+        expect(documentText(configDocument(alone))).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
         const compared = describeConfig(here, { run: 'other', found: await readSettings(store, 2) });
         expect(compared.diff).toMatchObject({ other: 'other', equal: 0 });
-        expect(configText(compared)).toMatch(/micro_batch_size\s+1\s+4/);
+        expect(documentJson(configDocument(compared))).toMatchObject({ run: RUN, other: 'other', equal: 0 });
+        expect(documentText(configDocument(compared))).toMatch(/micro_batch_size\s+1\s+4/);
       },
     );
   });
@@ -162,7 +165,7 @@ describe('config of stored runs', () => {
   it('reports where nothing was found', async () => {
     await withTextRuns([[{ path: 'a.log' }]], async (store) => {
       const found = await readSettings(store, 1);
-      expect(configText(describeConfig({ run: RUN, found }))).toContain('no setting');
+      expect(documentText(configDocument(describeConfig({ run: RUN, found })))).toContain('no setting');
     });
   });
 });
@@ -171,7 +174,8 @@ describe('env', () => {
   async function envOf(...rows: readonly string[]): Promise<EnvResult> {
     return withTextRuns([[{ path: 'a.log', rows }]], async (store) => {
       const result = await describeEnv(store, 1, RUN);
-      expect(envText(result)).not.toMatch(/undefined|NaN|\[object/);
+      expect(documentJson(envDocument(result))).toMatchObject({ run: RUN });
+      expect(documentText(envDocument(result))).not.toMatch(/undefined|NaN|\[object/);
       return result;
     });
   }
@@ -200,7 +204,7 @@ describe('env', () => {
     expect(nccl!.not_set_on).toEqual([]);
     // The script meant to set it, and no process has it.
     expect(nvte).toMatchObject({ value: '1', origin: 'script', not_set_on: [0, 1, 2, 3, 4] });
-    const text = envText(result).replaceAll(/\s+/g, ' ');
+    const text = documentText(envDocument(result)).replaceAll(/\s+/g, ' ');
     expect(text).toContain(`${conf}: not set on rank 3`);
     expect(text).toContain('max_split_size_mb:64 (env dump, rank 4)');
   });
@@ -209,6 +213,6 @@ describe('env', () => {
     const result = await envOf('env NCCL_DEBUG INFO script', 'env OMP_NUM_THREADS null script');
     expect(result.variables.flatMap(({ not_set_on }) => not_set_on)).toEqual([]);
     expect(result.variables[1]).toMatchObject({ key: 'OMP_NUM_THREADS', value: null });
-    expect(envText(result)).toContain('(unset)');
+    expect(documentText(envDocument(result))).toContain('(unset)');
   });
 });

@@ -9,8 +9,10 @@ import { describeMemory } from '../../../src/derive/run/memory.js';
 import { describeLog } from '../../../src/findings/run/describe-log.js';
 import type { LogRun } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
-import { logText } from '../../../src/report/run/log-text.js';
-import { memoryText } from '../../../src/report/run/memory-text.js';
+import { documentJson } from '../../../src/report/render/json.js';
+import { documentText } from '../../../src/report/render/text.js';
+import { logDocument } from '../../../src/report/run/log-document.js';
+import { memoryDocument } from '../../../src/report/run/memory-document.js';
 import { worded } from '../../../src/report/words/worded.js';
 import type { Store } from '../../../src/store/store.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -91,10 +93,11 @@ afterAll(() => store.close());
 
 async function logOf(runId: number): Promise<LogRun> {
   const result = await describeLog(store, runId, RUN);
-  const lines = logText(result).split('\n');
+  const lines = documentText(logDocument(result)).split('\n');
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(lines.length).toBeLessThanOrEqual(41);
-  expect(logText(result)).not.toMatch(/undefined|NaN|\[object/);
+  expect(documentJson(logDocument(result))).toMatchObject({ run: RUN });
+  expect(documentText(logDocument(result))).not.toMatch(/undefined|NaN|\[object/);
   expect(JSON.parse(JSON.stringify(result))).toEqual(result);
   return result.runs[0]!;
 }
@@ -102,7 +105,8 @@ async function logOf(runId: number): Promise<LogRun> {
 async function memoryOf(runId: number, rank: number | undefined) {
   const { layout, layoutOrigin } = await readLogFacts(store, runId);
   const result = worded(await describeMemory(store, runId, RUN, { layout, origin: layoutOrigin }, { rank }));
-  const text = memoryText(result);
+  const text = documentText(memoryDocument(result));
+  expect(documentJson(memoryDocument(result))).toMatchObject({ run: RUN });
   expect(text).not.toMatch(/undefined|NaN|\[object/);
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(130);
   return result;
@@ -130,7 +134,7 @@ it('iterations are listed in order, the last ones where rows are limited', async
 
 it('memory of a thousand ranks and many samples is one page', async () => {
   const result = await describeLog(store, CASES.length + 2, RUN, { mostMemoryRecords: 10 });
-  const text = logText(result);
+  const text = documentText(logDocument(result));
   expect(result.runs[0]).toMatchObject({ memory_records: 81_920, ranks_seen: 1024 });
   expect(result.runs[0]!.memory.length).toBe(10);
   expect(text.split('\n').length).toBeLessThanOrEqual(41);

@@ -3,7 +3,7 @@ import { parseBlock } from '../../../findings/run/names/block-labels.js';
 import { describeAllocations } from '../../../findings/state/allocations.js';
 import { MbfError } from '../../../model/errors.js';
 import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
-import { allocationsCsv, allocationsText } from '../../../report/moment/allocations-text.js';
+import { allocationsCsv, allocationsDocument } from '../../../report/moment/allocations-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../options.js';
 
@@ -38,7 +38,8 @@ export const verb = defineVerb({
     };
     return describeAllocations(store, chosen, question);
   },
-  render: (result, { csv }) => (csv ? allocationsCsv(result) : allocationsText(result)),
+  document: allocationsDocument,
+  render: (result, { csv }) => (csv ? allocationsCsv(result) : undefined),
 });
 
 function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {

@@ -3,7 +3,7 @@ import { describeAttribution } from '../../../findings/attribution/views/describ
 import { MbfError } from '../../../model/errors.js';
 import { ATTRIBUTE_KEYS } from '../../../model/results/attribute.js';
 import { COMPONENTS } from '../../../model/vocabulary.js';
-import { attributeText } from '../../../report/moment/attribute-text.js';
+import { attributeDocument } from '../../../report/moment/attribute-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, ONLY_DEVICE, oneOf, option, percentage, SNAPSHOT } from '../../options.js';
 import { readRules } from '../../rules-file.js';
@@ -44,5 +44,5 @@ export const verb = defineVerb({
       device === undefined ? `run ${run} has no memory snapshot` : `none of these snapshots has a device ${device}`,
     );
   },
-  render: attributeText,
+  document: attributeDocument,
 });

@@ -1,6 +1,6 @@
 import { earliestTorch } from '../../../../parsers/index.js';
 import { describeSnapshots } from '../../../findings/state/describe-snapshots.js';
-import { snapshotText } from '../../../report/moment/snapshot-text.js';
+import { snapshotDocument } from '../../../report/moment/snapshot-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
@@ -15,5 +15,5 @@ export const verb = defineVerb({
     demandSnapshots(run, result.snapshots);
     return result;
   },
-  render: snapshotText,
+  document: snapshotDocument,
 });

@@ -1,5 +1,5 @@
 import { describeSeries } from '../../../findings/snapshots/describe-series.js';
-import { snapshotSeriesText } from '../../../report/moment/snapshot-series-text.js';
+import { snapshotSeriesDocument } from '../../../report/moment/snapshot-series-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, operand, option } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
@@ -21,5 +21,5 @@ export const verb = defineVerb({
     demandSnapshots(run, result.series);
     return result;
   },
-  render: snapshotSeriesText,
+  document: snapshotSeriesDocument,
 });

@@ -2,8 +2,8 @@ import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeState } from '../../../findings/state/describe-state.js';
 import { drawSegments } from '../../../findings/state/draw-segments.js';
 import type { AtResult, SegmentsResult } from '../../../model/results/at.js';
-import { atText } from '../../../report/moment/at-text.js';
-import { segmentsText } from '../../../report/moment/segments-text.js';
+import { segmentsDocument } from '../../../report/moment/segments-document.js';
+import { stateDocument } from '../../../report/moment/state-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, ONE_DEVICE, option, SNAPSHOT } from '../../options.js';
 
@@ -37,6 +37,6 @@ export const verb = defineVerb({
     const cells = Math.min(WIDEST_BAR, Math.max(NARROWEST_BAR, columns - MARGIN_COLUMNS));
     return drawSegments(store, chosen, moment, { cells, limit: limit ?? 20 });
   },
-  render: (result, { ascii }, { unicode }) =>
-    'groups' in result ? segmentsText(result, { ascii: ascii || !unicode }) : atText(result),
+  document: (result, { ascii }, { unicode }) =>
+    'groups' in result ? segmentsDocument(result, { ascii: ascii || !unicode }) : stateDocument(result),
 });

@@ -2,7 +2,8 @@ import { parseMoment } from '../../../derive/trace/moment.js';
 import { describeTimelines } from '../../../findings/timeline/timeline.js';
 import { MbfError } from '../../../model/errors.js';
 import { GUTTER } from '../../../report/chart.js';
-import { timelineCsv, timelineText } from '../../../report/moment/timeline-text.js';
+import { asciiText, timelineCsv, timelineDocument } from '../../../report/moment/timeline-document.js';
+import { documentText } from '../../../report/render/text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, count, digits, flag, HTML, option, optional, SNAPSHOT, text } from '../../options.js';
@@ -39,7 +40,7 @@ export const verb = defineVerb({
     rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
     width: option(
       '--width <n>',
-      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json or --csv (default: ${DOCUMENT_COLUMNS})`,
+      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
     ),
     height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
     limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
@@ -59,7 +60,7 @@ export const verb = defineVerb({
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
     const columns =
-      csv || json
+      csv || json === 'full'
         ? width === undefined
           ? DOCUMENT_COLUMNS
           : between(1, 100_000)(width, '--width')
@@ -77,16 +78,26 @@ export const verb = defineVerb({
   },
   full: ({ result }) => result,
   reports: { html: ({ page }) => page! },
-  render({ result }, { width, height, ascii, limit, csv }, context) {
-    if (csv) return timelineCsv(result);
-    const steps = limit === undefined ? SCREEN_STEPS : limit || undefined;
-    return timelineText(result, {
-      width: screenWidth(width, context),
-      height,
-      ascii: ascii || !context.unicode,
-      steps,
-    });
+  document: ({ result }, inputs, context) => timelineDocument(result, lookOf(inputs, context)),
+  render({ result }, inputs, context) {
+    if (inputs.csv) return timelineCsv(result);
+    const look = lookOf(inputs, context);
+    return look.ascii ? asciiText(documentText(timelineDocument(result, look))) : undefined;
   },
+});
+
+interface LookInputs {
+  readonly width: string | undefined;
+  readonly height: number;
+  readonly ascii: boolean;
+  readonly limit: number | undefined;
+}
+
+const lookOf = ({ width, height, ascii, limit }: LookInputs, context: Context) => ({
+  width: width === undefined ? undefined : screenWidth(width, context),
+  height,
+  ascii: ascii || !context.unicode,
+  steps: limit === undefined ? SCREEN_STEPS : limit || undefined,
 });
 
 async function runPage(target: Target): Promise<string> {

@@ -1,5 +1,5 @@
 import { describeConfig, type RunSettings, readSettings } from '../../../derive/run/config.js';
-import { configText } from '../../../report/run/config-text.js';
+import { configDocument } from '../../../report/run/config-document.js';
 import { defineVerb } from '../../define-verb.js';
 import type { Operands } from '../../operands.js';
 import { option, RUN } from '../../options.js';
@@ -19,7 +19,7 @@ export const verb = defineVerb({
     const here = await settingsOf(run, session);
     return describeConfig(here, diff === undefined ? undefined : await settingsOf(diff, session));
   },
-  render: configText,
+  document: configDocument,
 });
 
 /** Closed at once: a process opens a store once. */

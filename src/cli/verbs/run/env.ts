@@ -1,5 +1,5 @@
 import { describeEnv } from '../../../derive/run/env.js';
-import { envText } from '../../../report/run/env-text.js';
+import { envDocument } from '../../../report/run/env-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { RUN } from '../../options.js';
 
@@ -11,5 +11,5 @@ export const verb = defineVerb({
     const { store, runId, run } = await session.target(operand);
     return describeEnv(store, runId, run);
   },
-  render: envText,
+  document: envDocument,
 });

@@ -1,6 +1,6 @@
 import { describeIterations } from '../../../derive/run/iterations.js';
 import { MbfError } from '../../../model/errors.js';
-import { iterationsCsv, iterationsText } from '../../../report/run/iterations-text.js';
+import { iterationsCsv, iterationsDocument } from '../../../report/run/iterations-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, option, RUN } from '../../options.js';
 
@@ -13,7 +13,7 @@ export const verb = defineVerb({
   options: {
     limit: option(
       '--limit <n>',
-      `rows, the last ones; 0 = all (default: ${SCREEN_ROWS}; --json and --csv: all)`,
+      `rows, the last ones; 0 = all (default: ${SCREEN_ROWS}; --json=full and --csv: all)`,
       count,
     ),
     csv: flag('--csv', 'print all rows as CSV'),
@@ -26,9 +26,10 @@ export const verb = defineVerb({
   ],
   async ask({ run: operand, limit, csv, json }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
-    const newest = limit === undefined && !csv && !json ? SCREEN_ROWS : limit || undefined;
+    const newest = limit === undefined && !csv && json !== 'full' ? SCREEN_ROWS : limit || undefined;
     const { store, runId, run } = await session.target(operand);
     return describeIterations(store, runId, run, { newest });
   },
-  render: (result, { csv }) => (csv ? iterationsCsv(result) : iterationsText(result)),
+  document: iterationsDocument,
+  render: (result, { csv }) => (csv ? iterationsCsv(result) : undefined),
 });

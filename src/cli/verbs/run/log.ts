@@ -1,5 +1,5 @@
 import { describeLog } from '../../../findings/run/describe-log.js';
-import { logText } from '../../../report/run/log-text.js';
+import { logDocument } from '../../../report/run/log-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, MARKDOWN, option, REDACT, RUN } from '../../options.js';
 
@@ -7,7 +7,7 @@ export const verb = defineVerb({
   name: 'log',
   operands: { run: RUN },
   options: {
-    limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000'),
+    limit: option('--limit <n>', 'memory records of --json=full; 0 = all', countOrAll, '200000'),
     markdown: MARKDOWN,
     ...REDACT,
   },
@@ -15,8 +15,7 @@ export const verb = defineVerb({
   async ask({ run: operand, limit, json }, session) {
     const { store, runId, run, failed } = await session.target(operand);
     // The screen shows sums of them only.
-    return describeLog(store, runId, run, { mostMemoryRecords: json ? limit : 1, failedSources: failed });
+    return describeLog(store, runId, run, { mostMemoryRecords: json === 'full' ? limit : 1, failedSources: failed });
   },
-  render: logText,
-  reports: { markdown: async (result) => (await import('../../../report/run/log-markdown.js')).logMarkdown(result) },
+  document: logDocument,
 });

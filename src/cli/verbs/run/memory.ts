@@ -1,6 +1,6 @@
 import { readLogFacts } from '../../../derive/run/log-facts.js';
 import { describeMemory } from '../../../derive/run/memory.js';
-import { memoryText } from '../../../report/run/memory-text.js';
+import { memoryDocument } from '../../../report/run/memory-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN, rank } from '../../options.js';
@@ -15,5 +15,5 @@ export const verb = defineVerb({
     const { layout, layoutOrigin } = await readLogFacts(store, runId);
     return worded(await describeMemory(store, runId, run, { layout, origin: layoutOrigin }, { rank }));
   },
-  render: memoryText,
+  document: memoryDocument,
 });

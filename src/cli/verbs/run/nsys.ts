@@ -1,7 +1,7 @@
 import { describeComparison, describeNsys, readComparedRun } from '../../../findings/nsys/describe-nsys.js';
 import { MbfError } from '../../../model/errors.js';
 import type { NsysResult } from '../../../model/results/nsys.js';
-import { nsysText } from '../../../report/run/nsys-text.js';
+import { nsysDocument } from '../../../report/run/nsys-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
@@ -55,7 +55,7 @@ export const verb = defineVerb({
     demandReports(run, result.reports);
     return worded(result) as NsysResult;
   },
-  render: (result, { limit }) => nsysText(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
+  document: (result, { limit }) => nsysDocument(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
 });
 
 function demandReports(run: string, reports: readonly unknown[]): void {

@@ -1,5 +1,5 @@
 import { describeOutside } from '../../../derive/outside/describe-outside.js';
-import { outsideText } from '../../../report/run/outside-text.js';
+import { outsideDocument } from '../../../report/run/outside-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN, utcOffset } from '../../options.js';
@@ -22,5 +22,5 @@ export const verb = defineVerb({
     const { store, runId, run } = await session.target(operand);
     return worded(await describeOutside(store, runId, run, { rank, shiftUs }));
   },
-  render: (result, { limit }) => outsideText(result, { limit }),
+  document: (result, { limit }) => outsideDocument(result, { limit }),
 });

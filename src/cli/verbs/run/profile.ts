@@ -1,6 +1,6 @@
 import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js';
 import { MbfError } from '../../../model/errors.js';
-import { profilerText } from '../../../report/run/profiler-text.js';
+import { profilerDocument } from '../../../report/run/profiler-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN } from '../../options.js';
 
@@ -22,7 +22,7 @@ export const verb = defineVerb({
       `run ${target.run} has no memory timeline of torch.profiler: prof.export_memory_timeline("FILE.raw.json.gz") writes one`,
     );
   },
-  render: profilerText,
+  document: profilerDocument,
 });
 
 function points(text: string, name: string): number {

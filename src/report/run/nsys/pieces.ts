@@ -1,27 +1,31 @@
-/** Small pieces of the screens about Nsight Systems exports. */
-import { formatCount } from '../../../model/units.js';
+/** Small pieces of the documents about Nsight Systems exports. */
+import { count, type Figure, joined, type Text, t } from '../../document/document.js';
 
 export interface NsysLook {
   /** Rows of each table. */
   readonly limit: number;
 }
 
-export function more(count: number, limit: number): string[] {
-  return count > limit ? [`    and ${formatCount(count - limit)} more (--limit 0)`] : [];
-}
+export const limited = <Row>(rows: readonly Row[], limit: number): readonly Row[] => rows.slice(0, limit);
 
-/** Seconds of the report's clock. */
-export function seconds(ns: number): string {
-  return `${(ns / 1e9).toFixed(3)} s`;
-}
+/** Notes of a table: what the limit leaves out. */
+export const left = (rows: readonly unknown[], limit: number): (Text | false)[] => [
+  rows.length > limit && t`${count(rows.length - limit)} more (--limit 0 shows all)`,
+];
 
-export function duration(ns: number): string {
-  const size = Math.abs(ns);
-  if (size < 1e3) return `${Math.round(ns)} ns`;
-  if (size < 1e6) return `${(ns / 1e3).toFixed(1)} µs`;
-  return size < 1e9 ? `${(ns / 1e6).toFixed(1)} ms` : `${(ns / 1e9).toFixed(2)} s`;
-}
+export const time = (ns: number | null): Figure => ({ value: ns, unit: 'ns' });
+export const since = (ns: number | null): Figure => ({ value: ns, unit: 'since_ns' });
 
-export function signed(ns: number): string {
-  return ns > 0 ? `+${duration(ns)}` : duration(ns);
-}
+/** `process 111 rank 0 device 1`: what is known of them. */
+export const processText = (of: {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly rank?: number | null;
+}): Text =>
+  joined(
+    (['pid', 'rank', 'device'] as const).map((name) => {
+      const value = of[name] ?? null;
+      return value !== null && t`${name === 'pid' ? 'process' : name} ${{ value, unit: 'number' }}`;
+    }),
+    ' ',
+  );

@@ -1,13 +1,13 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
-
 import { groupBy } from '../../model/group-by.js';
-import { pushAll } from '../../model/lists.js';
+import type { NvtxAt } from '../../model/results/nsys.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
   TimelineDevice,
   TimelinePeak,
   TimelineResult,
+  TimelineSnapshot,
   TimelineTrace,
 } from '../../model/results/timeline.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -19,17 +19,37 @@ import {
   chart,
   chartSigns,
   GUTTER,
+  gutter,
 } from '../chart.js';
-import { nvtxLines } from '../run/nvtx-lines.js';
-import { duration, stepLines } from '../run/step-table.js';
+import {
+  as,
+  bytes,
+  code,
+  count,
+  counted,
+  type Document,
+  document,
+  type Fact,
+  fact,
+  facts,
+  joined,
+  type MaybePart,
+  note,
+  paragraph,
+  section,
+  type Text,
+  t,
+} from '../document/document.js';
+import { duration } from '../document/values.js';
+import { nvtxTexts } from '../run/nvtx-text.js';
+import { stepParts } from '../run/step-parts.js';
 import { csvLine } from '../store/sql-text.js';
-import { keepEnd, printable } from '../table.js';
-import { bytesOr, clock, counted, paragraph, rankName, wrapped } from '../text-pieces.js';
 import { componentRows } from './component-chart.js';
+import { deviceTitle } from './device-title.js';
 
 export interface TimelineLook {
-  /** Columns of the screen for the chart, its gutter included. */
-  readonly width: number;
+  /** Columns of the chart, its gutter included; undefined: those of the screen. */
+  readonly width: number | undefined;
   /** Rows of the chart. */
   readonly height: number;
   /** Nothing but ASCII, for terminals without Unicode. */
@@ -38,105 +58,115 @@ export interface TimelineLook {
   readonly steps: number | undefined;
 }
 
-export function timelineText(result: TimelineResult, look: TimelineLook): string {
-  const text = `${result.snapshots
-    .map((snapshot) => {
-      const rank = rankName(snapshot.rank);
-      return [
-        `${printable(snapshot.path)} · ${rank}`,
-        ...snapshot.devices.map((device) => deviceLines(device, look).join('\n')),
-        ...snapshot.left_out.flatMap(({ device, reason }) => [
-          '',
-          ...paragraph(`device ${device} left out: ${reason}`),
-        ]),
-      ].join('\n');
-    })
-    .join('\n\n')}\n`;
-  return look.ascii ? plain(text) : text;
-}
-
-const PLAIN: Readonly<Record<string, string>> = { '·': '-', '–': '-', '—': '-', '…': '...', '×': 'x' };
-
-function plain(text: string): string {
-  return text.replace(/[·–—…×]/g, (sign) => PLAIN[sign]!);
-}
-
-function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
-  const { trace, dump } = device;
-  if (trace === null)
-    return [
-      '',
-      ...paragraph(
-        `device ${device.device}: no trace recorded; at the dump ${formatBytes(dump.active_bytes)} active of ${formatBytes(dump.reserved_bytes)} reserved`,
+export const timelineDocument = ({ schema, snapshots }: TimelineResult, look: TimelineLook): Document =>
+  document(
+    schema,
+    '',
+    ...snapshots.flatMap((snapshot) => [
+      ...snapshot.devices.map((device) => deviceSection(snapshot, device, look)),
+      ...snapshot.left_out.map(({ device, reason }) =>
+        note(t`${code(snapshot.path)} device ${device} left out: ${reason}`),
       ),
-    ];
+    ]),
+  );
+
+const PLAIN: Readonly<Record<string, string>> = { '·': '-', '–': '-', '—': '-', '…': '...', '×': 'x', '≤': '<=' };
+
+export const asciiText = (text: string): string => text.replace(/[·–—…×≤]/g, (sign) => PLAIN[sign]!);
+
+function deviceSection(
+  snapshot: TimelineSnapshot,
+  { device, trace, dump }: TimelineDevice,
+  look: TimelineLook,
+): MaybePart {
+  const { path, handle, rank } = snapshot;
+  const title = deviceTitle({ path, rank, device });
+  const key = { key: 'devices', isOneOf: true, fields: { handle, rank, device } };
+  if (trace === null)
+    return section(
+      title,
+      key,
+      paragraph(
+        t`no trace recorded; at the dump ${as('active_bytes', bytes(dump.active_bytes))} active of ${as('reserved_bytes', bytes(dump.reserved_bytes))} reserved`,
+      ),
+    );
+  return section(
+    title,
+    key,
+    paragraph(traceText(trace)),
+    { type: 'drawing', lines: (width) => chartLines(trace, look, look.width ?? width) },
+    legend(trace),
+    ...componentParts(trace, look),
+    ...stepParts(trace, look.steps),
+  );
+}
+
+function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width: number): string[] {
   const drawn = chart({
     columns: chartColumns(trace),
-    width: look.width,
-    height: look.height,
-    ascii: look.ascii,
+    width,
+    height,
+    ascii,
     lanes: lanes(trace),
     scales: scales(trace),
   });
-  return [
-    '',
-    ...headLines(device.device, trace),
-    ...drawn,
-    '',
-    `  ${areaLegend(drawn.slice(0, look.height + 1).join(''), look.ascii)}`,
-    ...legendLines(trace),
-    ...componentLines(trace, look),
-    ...stepLines(trace, look.steps),
-  ];
+  return [...drawn, '', areaLegend(drawn.slice(0, height + 1).join(''), ascii), ''];
 }
 
 /** The same columns again, in letters of what they are made of. */
-function componentLines({ components, columns, column_count }: TimelineTrace, look: TimelineLook): string[] {
+function componentParts(
+  { components, columns, column_count: columnCount }: TimelineTrace,
+  look: TimelineLook,
+): MaybePart[] {
   if (components === undefined || components.components.length === 0) return [];
   const byColumn = new Map(columns.map(({ column }, i) => [column, components.bytes[i]!]));
   let held = components.bytes[0]!;
-  const bytes = Array.from({ length: column_count }, (_, i) => {
+  const series = Array.from({ length: columnCount }, (_, i) => {
     held = byColumn.get(i) ?? held;
     return held;
   });
-  const width = Math.max(1, look.width - GUTTER);
-  const { rows, topBytes, legend } = componentRows({ ...components, bytes }, width, look.height);
   const { axis, tick, corner, floor } = chartSigns(look.ascii);
+  const draw = (width: number) =>
+    componentRows({ ...components, bytes: series }, Math.max(1, width - GUTTER), look.height);
+  const lines = (width: number): string[] => {
+    const { rows, topBytes } = draw(look.width ?? width);
+    const top = formatBytes(topBytes).replace(/ (.).*$/, '$1');
+    return [
+      ...rows.map((row, i) => `${gutter(i === 0 ? top : '')} ${i === 0 ? tick : axis}${row}`),
+      `${gutter('0')} ${corner}${floor.repeat(Math.max(1, (look.width ?? width) - GUTTER))}`,
+    ];
+  };
   return [
-    '',
-    ...rows.map((row, i) =>
-      i === 0
-        ? `${formatBytes(topBytes)
-            .replace(/ (.).*$/, '$1')
-            .slice(0, GUTTER - 2)
-            .padStart(GUTTER - 2)} ${tick}${row}`
-        : `${' '.repeat(GUTTER - 1)}${axis}${row}`,
-    ),
-    `${'0'.padStart(GUTTER - 2)} ${corner}${floor.repeat(width)}`,
-    ...wrapped(look.ascii ? legend.replaceAll('≤', '<=') : legend, '  ').map((line, i) =>
-      i === 0 ? `  ${line}` : line,
+    { type: 'drawing', lines },
+    paragraph(
+      joined(
+        draw(GUTTER).legend.map(
+          ({ sign, component, bytes: most }) => t`${sign} ${component} ≤ ${as(`${component}_bytes`, bytes(most))}`,
+        ),
+        ' · ',
+      ),
     ),
   ];
 }
 
-function headLines(device: number, trace: TimelineTrace): string[] {
-  const { range } = trace;
-  const shown = range.last_seq - range.first_seq + 1;
-  const entries = trace.zoomed
-    ? `entries ${formatCount(range.first_seq)} to ${formatCount(range.last_seq)} of ${formatCount(trace.entries)}`
-    : counted(trace.entries, 'entry', 'entries');
-  const time =
-    range.first_time_us === null || range.last_time_us === null
-      ? 'no times recorded'
-      : `${duration(range.last_time_us - range.first_time_us)} from ${clock(range.first_time_us)} UTC`;
-  const slice =
-    trace.by === 'time'
-      ? 'by time'
-      : shown > trace.column_count
-        ? `${formatCount(Math.ceil(shown / trace.column_count))} entries a column`
-        : 'each entry has its column';
-  const basis = trace.basis === 'actual' ? '' : ' · approximate: the trace contradicts itself';
-  return paragraph(`device ${device} · ${entries} · ${time} · ${slice}${basis}`);
+function traceText(trace: TimelineTrace): Text {
+  const { range, by, basis, column_count: columns } = trace;
+  const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
+  const shown = last - first + 1;
+  const perColumn = t`${Math.ceil(shown / columns)} entries a column`;
+  return joined(
+    [
+      trace.zoomed
+        ? t`entries ${first} to ${last} of ${trace.entries}`
+        : counted(trace.entries, 'entry', 'entries', 'entries'),
+      from === null || to === null
+        ? 'no times recorded'
+        : t`${duration(to - from)} from ${{ value: from, unit: 'clock' }} UTC`,
+      by === 'time' ? 'by time' : shown > columns ? perColumn : 'each entry has its column',
+      basis === 'approximate' && 'approximate: the trace contradicts itself',
+    ],
+    ' · ',
+  );
 }
 
 /**
@@ -238,6 +268,8 @@ function numbered(place: number, step: number, count: number, trace: TimelineTra
 }
 
 const MOST_LANES = 6;
+/** In the legend. */
+const MOST_OOMS = 3;
 
 /** One lane for each name, in order of first appearance: `a`, `b`, … */
 function annotationLanes(
@@ -303,45 +335,48 @@ function areaLegend(drawn: string, ascii: boolean): string {
   return [`${signs.full} allocated`, ...shown].join('  ');
 }
 
-function legendLines(trace: TimelineTrace): string[] {
-  const { marks, range } = trace;
-  const lines: string[] = [];
+function legend(trace: TimelineTrace): MaybePart {
+  const { marks, range, nvtx } = trace;
   const first = range.first_time_us;
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
-  const after = (seq: number, timeUs: number | null): string =>
-    `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const add = (sign: string, text: string): void => void pushAll(lines, wrapped(`  ${sign}  ${text}`, '     '));
-  const reached = (peak: TimelinePeak): string =>
-    peak.first_seq === range.first_seq ? 'from the start on' : `first after ${peakEntry(peak, after)}`;
-  add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, ${reached(marks.peak_active)}`);
-  for (const line of nvtxLines(trace.nvtx?.peak)) add(' ', line.trim());
-  add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, ${reached(marks.peak_reserved)}`);
-  for (const oom of marks.ooms.slice(0, 3)) {
-    const free = oom.device_free_bytes === null ? '' : `, ${formatBytes(oom.device_free_bytes)} free on the device`;
-    add('O', `out of memory: requested ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
+  const after = (seq: number, timeUs: number | null): Text =>
+    t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
+  const reached = ({ first_seq: from, last_seq: to, time_us: time }: TimelinePeak): Text =>
+    from === range.first_seq
+      ? 'from the start on'
+      : t`first after ${after(from, time)}${from === to ? '' : t` (or up to ${to - from} later)`}`;
+  const list: Fact[] = [];
+  const add = (sign: string, key: string, text: Text): void => void list.push(fact(key, text, { title: sign })!);
+  const addNvtx = (key: string, at: NvtxAt | null | undefined): void =>
+    nvtxTexts(at).forEach((text, i) => void add('', `${key}_nvtx_${i + 1}`, text));
+  const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
+  add('P', 'peak_active', t`peak: ${as('bytes', bytes(peak.bytes))} active, ${reached(peak)}`);
+  addNvtx('peak', nvtx?.peak);
+  add('', 'peak_reserved', t`most reserved: ${as('bytes', bytes(reserved.bytes))}, ${reached(reserved)}`);
+  for (const [i, oom] of ooms.slice(0, MOST_OOMS).entries()) {
+    const free = oom.device_free_bytes === null ? '' : t`, ${bytes(oom.device_free_bytes)} free on the device`;
+    const requested = as('requested_bytes', bytes(oom.requested_bytes));
+    add('O', `oom_${i + 1}`, t`out of memory: requested ${requested}${free} (${after(oom.seq, oom.time_us)})`);
   }
-  for (const line of nvtxLines(trace.nvtx?.oom)) add(' ', line.trim());
-  if (marks.ooms.length > 3) add('O', `${formatCount(marks.ooms.length - 3)} more OOM entries`);
-  const [snapshot, ...others] = marks.snapshots;
+  addNvtx('oom', nvtx?.oom);
+  if (ooms.length > MOST_OOMS) add('O', 'ooms', t`${ooms.length - MOST_OOMS} more OOM entries`);
+  const [snapshot] = snapshots;
   if (snapshot !== undefined) {
-    const more = others.length > 0 ? ` and ${formatCount(others.length)} more` : '';
-    add('S', `snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
+    const more = snapshots.length > 1 ? t` and ${snapshots.length - 1} more` : '';
+    add('S', 'snapshot', t`snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
   }
   if (marks.flush_count > 0)
     add(
       'f',
-      `${counted(marks.flush_count, 'flush', 'flushes')}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
+      'flushes',
+      t`${counted(marks.flush_count, 'flush', 'flushes', 'count')}: ${as('bytes', bytes(marks.flush_bytes))} given back to the driver`,
     );
   const lanes = annotationLanes(marks.annotations);
-  for (const lane of lanes) add(lane.sign, `${keepEnd(printable(lane.name), 80)} ×${formatCount(lane.ranges.length)}`);
-  const names = new Set(marks.annotations.map((range) => range.name)).size;
-  if (names > lanes.length) add(' ', `${formatCount(names - lanes.length)} more names (--json has all)`);
-  return lines;
-}
-
-function peakEntry(peak: TimelinePeak, after: (seq: number, timeUs: number | null) => string): string {
-  if (peak.first_seq === peak.last_seq) return after(peak.first_seq, peak.time_us);
-  return `${after(peak.first_seq, peak.time_us)} (or up to ${peak.last_seq - peak.first_seq} later)`;
+  for (const { sign, name, ranges } of lanes)
+    add(sign, `annotation_${sign}`, t`${code(name)} ×${count(ranges.length)}`);
+  const more = new Set(marks.annotations.map(({ name }) => name)).size - lanes.length;
+  if (more > 0) add('', 'more_annotations', t`${more} more names (--json=full has all)`);
+  return facts(list);
 }
 
 const CSV_COLUMNS = [

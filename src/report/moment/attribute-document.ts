@@ -1,0 +1,230 @@
+/** Whose memory was live: components, where they come from, how they are known. */
+import { groupBy } from '../../model/group-by.js';
+import { sumOf } from '../../model/lists.js';
+import type {
+  AccumulationPoint,
+  AnnotatedSource,
+  AttributedDevice,
+  AttributeResult,
+  ComponentBytes,
+} from '../../model/results/attribute.js';
+import { formatBytes } from '../../model/units.js';
+import type { Component } from '../../model/vocabulary.js';
+import {
+  as,
+  bytes,
+  code,
+  column,
+  count,
+  counted,
+  counts,
+  type Document,
+  document,
+  fieldsOf,
+  items,
+  joined,
+  type MaybePart,
+  names,
+  note,
+  paragraph,
+  quote,
+  section,
+  share,
+  type Text,
+  t,
+  table,
+} from '../document/document.js';
+import { afterEntry, plain } from '../text-pieces.js';
+import { deviceTitle } from './device-title.js';
+
+/** Rows below this part of the device are summed up. */
+const LEAST_SHARE = 0.002;
+/** Components with a column in the table of devices. */
+const MOST_COMPONENTS = 5;
+
+export function attributeDocument({
+  schema,
+  moment,
+  devices,
+  left_out: leftOut,
+  annotated,
+}: AttributeResult): Document {
+  return document(
+    schema,
+    '',
+    devices.length > 1 && section('Live memory by device', {}, deviceTable(devices)),
+    ...devices.map((device) => deviceSection(device, moment)),
+    ...leftOut.map(({ path, device, reason }) => note(t`${code(path)} device ${device}: ${reason}`)),
+    annotated !== undefined && annotatedSection(annotated),
+  );
+}
+
+const bytesOf = (rows: readonly ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
+
+export function componentTotals(rows: readonly ComponentBytes[]): Map<Component, number> {
+  return new Map([...groupBy(rows, ({ component }) => component)].map(([component, of]) => [component, bytesOf(of)]));
+}
+
+/** A row a device, a column a component that matters. */
+function deviceTable(devices: readonly AttributedDevice[]): MaybePart {
+  const totals = new Map(devices.map((device) => [device, componentTotals(device.components)]));
+  const shown = [...componentTotals(devices.flatMap(({ components }) => components))]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MOST_COMPONENTS)
+    .map(([component]) => component);
+  const of = (device: AttributedDevice, component: Component): number => totals.get(device)!.get(component) ?? 0;
+  return table(
+    devices,
+    [
+      ...fieldsOf(devices, 'rank', 'stage', 'device', ['total_bytes', 'live']),
+      ...shown.map((component) =>
+        column<AttributedDevice>(`${component}_bytes`, (device) => of(device, component), { title: plain(component) }),
+      ),
+      column('other_bytes', (device) => device.total_bytes - sumOf(shown.map((component) => of(device, component)))),
+    ],
+    { key: 'live' },
+  );
+}
+
+function deviceSection(device: AttributedDevice, moment: string): MaybePart {
+  const { handle, rank, stage, seq, basis, total_bytes: total } = device;
+  return section(
+    t`${deviceTitle(device)}${stage === null ? '' : t` · stage ${stage}`}`,
+    { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
+    paragraph(
+      t`at ${moment}, ${afterEntry(seq)}: ${as('total_bytes', bytes(total))} live in ${counted(device.blocks, 'block', 'blocks', 'blocks')} of ${as('reserved_bytes', bytes(device.reserved_bytes))} reserved${basis === 'actual' ? '' : ' (approximate: the trace contradicts itself)'}`,
+    ),
+    componentTable(device),
+    paragraph(t`known ${basisText(device)}${roundingText(device)}`),
+    items(
+      device.accumulation.flatMap((point) => pointText(point, total)),
+      { key: 'accumulation' },
+    ),
+    groupTable(device),
+  );
+}
+
+// ---- components
+
+interface ComponentRow {
+  readonly component: Component;
+  /** Null: the whole component, of several. */
+  readonly part: string | null;
+  readonly rows: readonly ComponentBytes[];
+  readonly kind?: 'group' | 'others';
+}
+
+function componentTable({ components, total_bytes: total }: AttributedDevice): MaybePart {
+  const groups = [...groupBy(components, ({ component }) => component)].sort((a, b) => bytesOf(b[1]) - bytesOf(a[1]));
+  const rows = groups.flatMap(([component, of]): ComponentRow[] => {
+    const subs = [...groupBy(of, (row) => row.sub_component).values()];
+    const rowOf = (sub: readonly ComponentBytes[]): ComponentRow => ({
+      component,
+      part: plain(sub[0]!.sub_component),
+      rows: sub,
+    });
+    if (subs.length === 1) return [rowOf(of)];
+    const small = subs.filter((sub) => bytesOf(sub) < LEAST_SHARE * total);
+    const smaller = { component, part: `${small.length} smaller`, rows: small.flat(), kind: 'others' } as const;
+    return [
+      { component, part: null, rows: of, kind: 'group' },
+      ...subs.filter((sub) => !small.includes(sub)).map(rowOf),
+      ...(small.length === 0 ? [] : [smaller]),
+    ];
+  });
+  const isInferred = rows.some(({ rows: of }) => inferenceOf(of) !== '');
+  return table(
+    rows,
+    [
+      column('bytes', (row) => bytesOf(row.rows), { title: 'live' }),
+      column('share', (row) => (total === 0 ? null : bytesOf(row.rows) / total)),
+      counts('blocks', (row) => sumOf(row.rows.map(({ blocks }) => blocks))),
+      column('resident_bytes', ({ rows: of }) =>
+        of.some((row) => row.resident_bytes === null) ? null : sumOf(of.map((row) => row.resident_bytes ?? 0)),
+      ),
+      names('component', ({ component }) => component),
+      column('part', ({ part }) => part ?? 'all'),
+      isInferred && column('inferred_by', ({ rows: of, kind }) => (kind === undefined ? inferenceOf(of) : '')),
+    ],
+    { key: 'components', kind: ({ kind }) => kind },
+  );
+}
+
+/** Of what no rule labelled. */
+const inferenceOf = (rows: readonly ComponentBytes[]): string => {
+  const inferred = rows.filter(({ by }) => by === 'inference');
+  const names = inferred.map(({ rules: [rule = ''] }) => plain(rule.replace(/^inference\./, '')).replaceAll('-', ' '));
+  return [...new Set(names)].join(', ');
+};
+
+function basisText({ components, total_bytes: total }: AttributedDevice): Text {
+  const of = (by: ComponentBytes['by']) =>
+    as(`${by}_share`, share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
+  return t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
+}
+
+/** Shown from here on: then components that hold the same tensors differ visibly. */
+const LEAST_ROUNDING = 0.005;
+
+function roundingText({ components, total_bytes: total }: AttributedDevice): Text {
+  if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
+  const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
+  return beyond < LEAST_ROUNDING * total ? '' : t`; ${bytes(beyond)} more than was requested`;
+}
+
+function pointText({ frame, callers: [caller], component, share: part }: AccumulationPoint, total: number): Text[] {
+  if (frame === null) return [];
+  const isAll = component === null;
+  return [
+    t`${share(part)} of ${isAll ? t`all ${bytes(total)}` : component} below ${code(frame)}${isAll && caller !== undefined ? t`, called by ${code(caller)}` : ''}`,
+  ];
+}
+
+function groupTable({ groups, other_groups: others }: AttributedDevice): MaybePart {
+  if (groups === undefined) return null;
+  const more = others !== undefined && others.groups > 0 ? others : null;
+  const hidden = more === null ? [] : [{ ...more, key: null, component: null, resident_bytes: null }];
+  return table(
+    [...groups, ...hidden],
+    [
+      column('bytes', (group) => group.bytes, { title: 'live' }),
+      counts('blocks', (group) => group.blocks),
+      column('resident_bytes', (group) => group.resident_bytes),
+      names('component', ({ component }) => component ?? ''),
+      names('key', ({ key }) => key ?? t`${count(more?.groups ?? 0)} more (--limit 0 shows all)`, { title: 'of' }),
+    ],
+    { key: 'groups', kind: ({ key }) => (key === null ? 'others' : undefined) },
+  );
+}
+
+// ---- a source file
+
+/** Lines kept around those with bytes. */
+const CONTEXT = 2;
+const FIGURE = 11;
+
+function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }: AnnotatedSource): MaybePart {
+  const title = t`${as('file', code(file))} on device ${device}`;
+  const look = { key: 'annotated' };
+  if (matched.length === 0)
+    return section(title, look, paragraph('no frame of the recording is of a file of this name'));
+  const shown = new Set<number>();
+  lines.forEach(({ bytes: size }, i) => {
+    if (size > 0) for (let near = i - CONTEXT; near <= i + CONTEXT; near += 1) shown.add(near);
+  });
+  const cell = (value: number): string => (value === 0 ? '' : formatBytes(value)).padStart(FIGURE);
+  let last = -1;
+  const listing = lines.flatMap(({ line, text, bytes: size, self_bytes: self }, i) => {
+    if (!shown.has(i)) return [];
+    const gap = last >= 0 && i > last + 1 ? ['          …'] : [];
+    last = i;
+    return [...gap, `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`];
+  });
+  return section(
+    t`${title}, as ${joined(matched.map(code), ', ')}`,
+    look,
+    quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
+    beyond > 0 &&
+      note(t`${as('beyond_bytes', bytes(beyond))} belong to lines this file does not have: it is another version`),
+  );
+}

@@ -1,0 +1,80 @@
+/** The allocator drawn in characters: a line a segment, a character a cell. */
+import { maxOf } from '../../model/lists.js';
+import { poolWords } from '../../model/pool-words.js';
+import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
+import { formatBytes } from '../../model/units.js';
+import {
+  as,
+  bytes,
+  counted,
+  type Document,
+  document,
+  type MaybePart,
+  note,
+  paragraph,
+  section,
+  t,
+} from '../document/document.js';
+import { deviceTitle } from './device-title.js';
+import { momentWords } from './state-document.js';
+
+export interface DrawingStyle {
+  /** Digits and letters instead of block characters, for terminals without Unicode. */
+  readonly ascii: boolean;
+}
+
+const BLOCKS = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+const ASCII = ['.', '1', '2', '3', '4', '5', '6', '7', '#'] as const;
+
+interface Signs {
+  /** From free to full. */
+  readonly levels: readonly string[];
+  readonly pending: string;
+}
+
+export function segmentsDocument(result: SegmentsResult, { ascii }: DrawingStyle): Document {
+  const { schema, snapshot, rank, device, moment, seq } = result;
+  const signs: Signs = ascii ? { levels: ASCII, pending: 'p' } : { levels: BLOCKS, pending: '░' };
+  const { levels, pending } = signs;
+  return {
+    ...document(
+      schema,
+      t`${deviceTitle(result)} · ${momentWords(result)}`,
+      paragraph(
+        t`${as('active_bytes', bytes(result.active_bytes))} live of ${as('reserved_bytes', bytes(result.reserved_bytes))} reserved in ${counted(result.segments, 'segment', 'segments', 'segments')}${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
+      ),
+      paragraph(`${levels[8]} full, ${levels[4]} half, ${levels[0]} free, ${pending} pending free`),
+      ...result.groups.map((group) => groupSection(group, signs)),
+    ),
+    fields: { snapshot, rank, device, moment, seq, basis: result.basis },
+  };
+}
+
+function groupSection(group: SegmentGroup, signs: Signs): MaybePart {
+  const { stream, drawings, other_segments: others } = group;
+  const sizeWidth = maxOf(drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
+  return section(
+    t`${poolWords(group.pool)}, ${group.segment_type}, ${stream === null ? 'stream unknown' : t`stream ${stream}`}: ${as('active_bytes', bytes(group.active_bytes))} live of ${as('reserved_bytes', bytes(group.reserved_bytes))} in ${counted(group.segments, 'segment', 'segments', 'segments')}; a character is ${as('cell_bytes', bytes(group.cell_bytes))}`,
+    { key: 'groups', isOneOf: true, fields: { segment_type: group.segment_type, stream } },
+    { type: 'drawing', lines: () => drawings.map((drawing) => drawingLine(drawing, signs, sizeWidth)) },
+    others.segments > 0 &&
+      note(
+        t`${counted(others.segments, 'more segment')} with ${bytes(others.active_bytes)} live of ${bytes(others.total_bytes)} (--limit 0 draws all)`,
+      ),
+  );
+}
+
+function drawingLine(drawing: SegmentDrawing, { levels, pending }: Signs, sizeWidth: number): string {
+  const bar = drawing.cells
+    .map(([allocated, waiting]) => {
+      if (waiting > allocated) return pending;
+      // Neither full nor free unless it is: one live block in a page is what pins it.
+      const level = Math.round((allocated + waiting) * 8);
+      if (allocated + waiting > 0 && level === 0) return levels[1];
+      return allocated + waiting < 1 && level === 8 ? levels[7] : levels[level];
+    })
+    .join('');
+  const live = Math.floor((100 * drawing.active_bytes) / drawing.total_bytes);
+  const holes = drawing.holes === 0 ? '' : `, largest hole ${formatBytes(drawing.largest_hole_bytes)}`;
+  return `  ${drawing.address}${drawing.expandable ? 'e' : ' '} ${formatBytes(drawing.total_bytes).padStart(sizeWidth)} ${bar} ${live} %${holes}`;
+}

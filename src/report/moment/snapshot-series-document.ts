@@ -1,0 +1,147 @@
+/** The dumps of each rank in the order of time. */
+import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
+import {
+  as,
+  bytes,
+  changeBytes,
+  code,
+  column,
+  count,
+  counted,
+  counts,
+  type Document,
+  document,
+  fieldsOf,
+  items,
+  type MaybePart,
+  names,
+  note,
+  paragraph,
+  section,
+  type Text,
+  t,
+  table,
+  us,
+} from '../document/document.js';
+
+/** Between dumps; a run that dumps every step has hundreds. */
+const MOST_RELATIONS = 8;
+
+export function snapshotSeriesDocument({ schema, run, series }: SnapshotSeriesResult): Document {
+  const isLone = ({ rank, snapshots }: SnapshotSeries): boolean => rank === null && snapshots.length === 1;
+  const lone = series.filter(isLone);
+  const hasSeveral = new Set(lone.map(({ snapshots }) => snapshots[0]!.path)).size > 1;
+  return document(
+    schema,
+    t`run ${as('run', code(run))}: snapshots in order`,
+    hasSeveral && loneSection(lone),
+    ...(hasSeveral ? series.filter((one) => !isLone(one)) : series).map(seriesSection),
+  );
+}
+
+/** Dumps that no name puts into an order, or to a rank. */
+function loneSection(lone: readonly SnapshotSeries[]): MaybePart {
+  const rows = lone.flatMap(({ device, snapshots }) => snapshots.map((snapshot) => ({ ...snapshot, device })));
+  return section(
+    t`${counted(new Set(rows.map(({ path }) => path)).size, 'snapshot')}, no series`,
+    {},
+    table(
+      rows,
+      [
+        names('file', ({ path }) => path),
+        ...fieldsOf(rows, 'device', 'trigger', 'events', 'allocated_bytes', 'reserved_bytes'),
+      ],
+      { key: 'lone' },
+    ),
+    note('the names have neither a rank nor a step: these may be of any ranks and moments'),
+  );
+}
+
+function seriesSection(series: SnapshotSeries): MaybePart {
+  const { rank, device, snapshots, order } = series;
+  return section(
+    t`${rank === null ? '' : t`Rank ${rank} · `}device ${device} · ${counted(snapshots.length, 'snapshot')}${snapshots.length > 1 ? ` in the order of ${order}` : ''}`,
+    { key: 'series', isOneOf: true, fields: { rank, device, order } },
+    snapshotTable(snapshots),
+    snapshots.length > 1 && paragraph(trendText(series)),
+    ...relations(snapshots),
+    rank === null &&
+      snapshots.length > 1 &&
+      note('no file name has a rank: the files may be of several ranks, so growth is unknown'),
+    table(
+      series.sites,
+      [
+        column('change_bytes', (site) => site.bytes),
+        column('blocks', (site) => site.blocks, { unit: 'change' }),
+        column('now_bytes', (site) => site.last_bytes),
+        names('site', ({ site }) => site, { title: 'call site, first to last comparable dump' }),
+      ],
+      { key: 'sites' },
+    ),
+  );
+}
+
+/** `run/3/snapshot#2` → `#2`: what a reader needs to name it. */
+const number = ({ handle }: SeriesSnapshot): string => handle.slice(handle.lastIndexOf('#'));
+
+const snapshotTable = (snapshots: readonly SeriesSnapshot[]): MaybePart =>
+  table(
+    snapshots,
+    [
+      column('handle', (row) => number(row).slice(1), { title: '#', align: 'right' }),
+      snapshots.some(({ attempt }) => attempt !== snapshots[0]!.attempt) &&
+        counts('attempt', ({ attempt }) => attempt, { title: 'launch' }),
+      ...fieldsOf(snapshots, 'step', 'trigger', 'events'),
+      column('span_us', ({ first_time_us: first, last_time_us: last }) => first && last && last - first),
+      ...fieldsOf(snapshots, 'allocated_bytes', 'active_bytes', 'reserved_bytes', 'inactive_bytes'),
+      snapshots.length > 1 &&
+        column('growth_bytes', ({ growth }) => growth?.allocated_bytes ?? null, { unit: 'change_bytes' }),
+    ],
+    { key: 'snapshots' },
+  );
+
+const TRENDS: Readonly<Record<Exclude<SnapshotSeries['trend']['kind'], 'too_few'>, string>> = {
+  growing: 'grows from dump to dump',
+  settling: 'grows less every time, by half or less',
+  plateau: 'grew and then stayed',
+  steady: 'stays',
+  falling: 'falls from dump to dump',
+  varied: 'rises and falls',
+};
+
+function trendText({ trend }: SnapshotSeries): Text {
+  const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep, tolerance_bytes: within } = trend;
+  const named = as('trend', kind === 'too_few' ? 'no trend' : TRENDS[kind]);
+  if (kind === 'too_few') return t`${named}: ${counted(snapshots, 'comparable dump')}, three are needed`;
+  return t`allocated ${named}:${growth === null ? '' : t` ${as('growth_bytes', changeBytes(growth))}`}${perStep === null ? '' : t`, ${as('growth_per_step_bytes', changeBytes(perStep))} a step`} over ${counted(snapshots, 'comparable dump')}${kind === 'steady' ? t`, within ${bytes(within)} from dump to dump` : ''}`;
+}
+
+/** What is known between two traces: nothing, or what was lost. */
+function relations(snapshots: readonly SeriesSnapshot[]): MaybePart[] {
+  const pairs = snapshots.slice(1).map((row, i) => ({ row, before: snapshots[i]! }));
+  if (pairs.length > 1 && pairs.every(({ row }) => row.relation === 'continues'))
+    return [paragraph('each trace continues the one before: nothing is lost between them')];
+  const more = pairs.length - MOST_RELATIONS;
+  return [
+    items(pairs.slice(0, MOST_RELATIONS).map(relationText), { key: 'relations' }),
+    more > 0 && note(t`${counted(more, 'more such line')}: --json=full lists all`),
+  ];
+}
+
+function relationText({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): Text {
+  const [one, two] = [number(before), number(row)];
+  switch (row.relation) {
+    case 'continues':
+      return t`${two} continues the trace of ${one}: ${counted(row.shared_entries ?? 0, 'entry', 'entries')} in both, ${count(row.new_entries ?? 0)} new`;
+    case 'gap': {
+      const { gap_us: gap, active_bytes: active, reserved_bytes: reserved } = row.lost!;
+      return t`between ${one} and ${two} the ring lost ${us(gap)} of entries: active ${changeBytes(active)} and reserved ${changeBytes(reserved)} meanwhile`;
+    }
+    case 'restart':
+      return `${two} begins with an empty device: another process than ${one}`;
+    case 'unrelated':
+      return `${one} and ${two} cover one time with different entries: two processes`;
+    default:
+      return `whether ${two} continues ${one} is unknown: no entries with times in both`;
+  }
+}

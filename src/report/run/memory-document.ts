@@ -1,0 +1,272 @@
+/** Memory lines by rank and metric, for `log memory` and the summary of `log`. */
+import { groupBy } from '../../model/group-by.js';
+import { maxOf, minOf } from '../../model/lists.js';
+import type {
+  DoubtfulReading,
+  MemoryGroup,
+  MemoryMetricResult,
+  MemoryRank,
+  MemoryRecord,
+  MemoryResult,
+  MemorySamples,
+} from '../../model/results/log.js';
+import { formatBytes } from '../../model/units.js';
+import {
+  as,
+  bytes,
+  type Cell,
+  code,
+  column,
+  count,
+  counted,
+  counts,
+  type Document,
+  document,
+  fieldsOf,
+  items,
+  type MaybePart,
+  names,
+  note,
+  section,
+  type Text,
+  t,
+  table,
+} from '../document/document.js';
+import { plain, rankList, rankWords } from '../text-pieces.js';
+
+/** More rows than a reader reads. */
+const MOST_RANKS = 32;
+const MOST_RECORDS = 200;
+const MOST_DOUBTFUL = 4;
+/** Largest figures of a stage. */
+const MOST_METRICS = 4;
+
+export function memoryDocument(result: MemoryResult): Document {
+  const { schema, run, ranks, stages, flags, doubtful, records, sampled } = result;
+  const name = as('run', code(run));
+  const attempts = new Set(ranks.map(({ attempt }) => attempt)).size;
+  const hasAttempts = attempts > 1;
+  const noun = doubtful.length > 0 ? 'plausible memory reading' : 'memory reading';
+  return document(
+    schema,
+    ranks.length === 0 ? t`run ${name}: no ${noun}` : t`run ${name}: last and largest memory readings`,
+    records === null ? rankTable(ranks, hasAttempts) : metricTable(ranks, hasAttempts),
+    stageTable(stages, hasAttempts),
+    ranks.length > 0 && result.layout_origin === null && note('stages unknown: no line has the parallel sizes'),
+    section(
+      'Findings',
+      {},
+      items(
+        flags.map(
+          ({ kind, attempt, ranks, text }) =>
+            t`${plain(kind)} · ${hasAttempts ? `launch ${attempt}, ` : ''}${rankWords(ranks)}: ${text}`,
+        ),
+        { key: 'flags' },
+      ),
+      ...doubtfulParts(doubtful),
+    ),
+    records !== null && recordTable(records),
+    sampled !== null && note(sampledText(sampled), { key: 'sampled' }),
+  );
+}
+
+/** Of the first ones. */
+export function doubtfulParts(readings: readonly DoubtfulReading[]): MaybePart[] {
+  const more = readings.length - MOST_DOUBTFUL;
+  return [
+    items(
+      readings
+        .slice(0, MOST_DOUBTFUL)
+        .map(
+          ({ metric, rank, value, unit, reason, samples, file, line }) =>
+            t`doubtful, not counted${rank === null ? '' : ` · rank ${rank}`}: ${plain(metric)} ${{ value, unit: 'number' }} ${unit} in ${code(file)} line ${line}${samples > 1 ? t` and ${count(samples - 1)} more` : ''}: ${reason}`,
+        ),
+      { key: 'doubtful' },
+    ),
+    more > 0 && note(t`${counted(more, 'more doubtful reading')}: --json=full lists them`),
+  ];
+}
+
+const sampledText = ({ devices, samples, files, max_used_bytes: most }: MemorySamples): Text =>
+  t`a monitor took ${counted(samples, 'sample')} of ${counted(devices, 'device')} (${files.length === 1 ? code(files[0]!) : t`${files.length} files`}): at most ${bytes(most)} in use. Peaks between two samples are not in it: see mbforensics log outside`;
+
+const attemptColumn = <Row extends { readonly attempt: number }>() =>
+  counts<Row>('attempt', ({ attempt }) => attempt, { title: 'launch' });
+
+const amount = (size: number | null, value: number | undefined): Cell =>
+  size !== null ? bytes(size) : value === undefined ? null : { value, unit: 'number' };
+
+const growthColumn = <Row>(of: (row: Row) => number | null) =>
+  column<Row>(
+    'growth_bytes_per_iteration',
+    (row) => {
+      const growth = of(row);
+      return growth === null ? null : Math.round(growth);
+    },
+    { title: 'growth/iteration', unit: 'change_bytes' },
+  );
+
+/** With one rank asked for, a row a metric. */
+function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybePart {
+  return table(
+    ranks.flatMap(({ attempt, metrics }) => metrics.map((metric) => ({ attempt, ...metric }))),
+    [
+      hasAttempts && attemptColumn(),
+      names('metric', ({ metric }) => metric),
+      counts('samples', ({ samples }) => samples),
+      column('iterations', ({ first_iteration: first, last_iteration: last }) => first && `${first}-${last}`, {
+        align: 'right',
+      }),
+      column('last', ({ last_bytes, last_value }) => amount(last_bytes, last_value), { align: 'right' }),
+      column('largest', ({ max_bytes, max_value }) => amount(max_bytes, max_value), { align: 'right' }),
+      growthColumn((row) => row.growth_bytes_per_iteration),
+    ],
+    { key: 'metrics' },
+  );
+}
+
+/** A row a rank with the metrics that matter. */
+function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybePart {
+  const find = (rank: MemoryRank, name: string): MemoryMetricResult | undefined =>
+    rank.metrics.find(({ metric }) => metric === name);
+  const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
+  const last = ['allocated', 'reserved'].filter(present);
+  // Readings of nvidia-smi from before the run are 0.
+  const isUsed = ranks.some((rank) => (find(rank, 'device_used')?.max_bytes ?? 0) > 0);
+  const largest = ['max_allocated', 'max_reserved', ...(isUsed ? ['device_used'] : [])].filter(present);
+  const counters = ['alloc_retries', 'ooms'].filter(present);
+  const known = new Set([...last, ...largest, ...counters]);
+  // A producer with other names: then its names are shown.
+  const otherMetrics = [...new Set(ranks.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))]
+    .filter((name) => !known.has(name))
+    .slice(0, known.size === 0 ? MOST_METRICS : 0);
+  const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
+  const metricColumn = (name: string, cell: (metric: MemoryMetricResult | undefined) => Cell | undefined) =>
+    column<MemoryRank>(name, (rank) => cell(find(rank, name)) ?? null, { title: metricTitle(name), align: 'right' });
+  const sizes = (name: string, of: 'last_bytes' | 'max_bytes') =>
+    column<MemoryRank>(`${name}_bytes`, (rank) => find(rank, name)?.[of] ?? null, { title: metricTitle(name) });
+  const more = ranks.length - MOST_RANKS;
+  return table(
+    ranks.slice(0, MOST_RANKS),
+    [
+      hasAttempts && attemptColumn(),
+      column('rank', ({ rank, device }) => rank ?? (device === null ? null : `device ${device}`), { align: 'right' }),
+      ranks.some(({ position }) => position !== null) && counts('stage', ({ position }) => position?.pp ?? null),
+      counts('lines', ({ metrics }) => maxOf(metrics.map(({ samples }) => samples))),
+      ...last.map((name) => sizes(name, 'last_bytes')),
+      ...largest.map((name) => sizes(name, 'max_bytes')),
+      ...counters.map((name) => metricColumn(name, (metric) => metric?.max_value)),
+      ...otherMetrics.map((name) => metricColumn(name, (one) => amount(one?.last_bytes ?? null, one?.last_value))),
+      ranks.some((rank) => growthOf(rank) !== null) && growthColumn(growthOf),
+    ],
+    { key: 'ranks', notes: [more > 0 && t`${counted(more, 'more rank')}: --rank N shows one, --json=full all`] },
+  );
+}
+
+/** Largest figures of a stage. */
+function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): MaybePart {
+  const metrics = [...new Set(stages.flatMap(({ max }) => Object.keys(max)))]
+    .filter((name) => name.startsWith('max_') || name === 'device_used')
+    .slice(0, MOST_METRICS);
+  if (stages.every(({ stage }) => stage === stages[0]?.stage)) return null;
+  return table(
+    stages,
+    [
+      hasAttempts && attemptColumn(),
+      ...fieldsOf(stages, 'stage', 'ranks'),
+      ...metrics.map((name) =>
+        column<(typeof stages)[number]>(`${name}_bytes`, ({ max }) => max[name] ?? null, { title: metricTitle(name) }),
+      ),
+    ],
+    { key: 'stages' },
+  );
+}
+
+/** `peak allocated` of `max_allocated`, `retries` of `alloc_retries`. */
+const metricTitle = (metric: string): string => plain(metric.replace(/^max_/, 'peak_').replace(/^alloc_/, ''));
+
+function recordTable(records: readonly MemoryRecord[]): MaybePart {
+  const hidden = Math.max(0, records.length - MOST_RECORDS);
+  return table(
+    records.slice(hidden),
+    [
+      ...fieldsOf(records, 'iteration', 'moment', 'metric'),
+      counts('bytes', (record) => record.bytes),
+      column('printed', ({ value, unit }) => t`${{ value, unit: 'number' }} ${unit}`, { align: 'right' }),
+      counts('line', ({ line }) => line),
+    ],
+    { key: 'records', notes: [hidden > 0 && t`${counted(hidden, 'earlier reading')}: --json=full lists all`] },
+  );
+}
+
+// ---- the summary of `log`
+
+/** Columns in order: metric, whether its last or its largest value is shown, title. */
+const COLUMNS: readonly (readonly [metric: string, of: 'last' | 'max' | 'counts'])[] = [
+  ['allocated', 'last'],
+  ['reserved', 'last'],
+  ['max_allocated', 'max'],
+  ['max_reserved', 'max'],
+  ['inactive_split', 'last'],
+  ['device_used', 'max'],
+  ['alloc_retries', 'counts'],
+];
+/** Shown even where they are zero. */
+const ALWAYS = new Set(['allocated', 'reserved', 'max_allocated', 'max_reserved']);
+const MOST_COLUMNS = 5;
+/** Rows; more groups become one row a stage, more stages one row. */
+const MOST_GROUPS = 8;
+
+interface GroupRow {
+  readonly stage: number | null;
+  readonly ranks: readonly (number | null)[];
+  readonly groups: readonly MemoryGroup[];
+}
+
+function fold(groups: readonly MemoryGroup[]): GroupRow[] {
+  if (groups.length <= MOST_GROUPS) return groups.map((group) => ({ ...group, groups: [group] }));
+  const rowOf = (stage: number | null, members: readonly MemoryGroup[]): GroupRow => ({
+    stage,
+    ranks: members.flatMap(({ ranks }) => ranks),
+    groups: members,
+  });
+  const stages = [...groupBy(groups, ({ stage }) => stage)];
+  if (stages.length > MOST_GROUPS) return [rowOf(null, groups)];
+  return stages.sort((a, b) => (a[0] ?? -1) - (b[0] ?? -1)).map(([stage, members]) => rowOf(stage, members));
+}
+
+/** The least and the greatest: `1.00 GiB`, or `1.00 GiB – 2.00 GiB` where they print differently. */
+function range(values: readonly number[]): Cell {
+  if (values.length === 0) return null;
+  const [least, most] = [minOf(values), maxOf(values)];
+  return formatBytes(least) === formatBytes(most) ? bytes(most) : t`${bytes(least)} – ${bytes(most)}`;
+}
+
+/** Nothing where no group has a figure of the allocator or the device's use. */
+export function memoryGroupTable(groups: readonly MemoryGroup[]): MaybePart {
+  // Optional columns with only zeros are left out.
+  const isInformative = (value: number | undefined, metric: string): boolean =>
+    value !== undefined && (value !== 0 || ALWAYS.has(metric));
+  const columns = COLUMNS.filter(([metric, of]) =>
+    groups.some((group) => isInformative(group[of][metric], metric)),
+  ).slice(0, MOST_COLUMNS);
+  const rows = fold(groups.filter((group) => columns.some(([metric, of]) => group[of][metric] !== undefined)));
+  return table(
+    columns.length === 0 ? [] : rows,
+    [
+      ...fieldsOf(rows, 'stage'),
+      column('ranks', ({ ranks }) => rankList(ranks, 3)),
+      ...columns.map(([metric, of]) =>
+        column<GroupRow>(
+          of === 'counts' ? metric : `${metric}_bytes`,
+          (row) => {
+            const values = row.groups.flatMap((group) => group[of][metric] ?? []);
+            return of !== 'counts' ? range(values) : values.length === 0 ? null : maxOf(values);
+          },
+          { title: metricTitle(metric), align: 'right' },
+        ),
+      ),
+    ],
+    { key: 'memory' },
+  );
+}
