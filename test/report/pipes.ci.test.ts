@@ -28,7 +28,9 @@ describe('a table', () => {
     const shown = text(...args);
     const keys = groups.flatMap(({ key }) => key.split(' \u2190 '));
     expect(keys.filter((key) => !shown.includes(key))).toEqual([]);
-    expect(within('80', ...args)).toContain('…');
+    // Where the columns are fewer, names are wrapped.
+    const narrow = within('80', ...args).replaceAll(/\s+/g, '');
+    expect(keys.filter((key) => !narrow.includes(key.replaceAll(/\s+/g, '')))).toEqual([]);
   });
 
   it('fits the columns that the user names', () => {

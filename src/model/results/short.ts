@@ -1,4 +1,4 @@
-/** What `--json` prints of a diagnosis: the first screen as fields. Other short documents are as `short.json` says. */
+/** What `--json` prints of a diagnosis: the first screen as fields. Other short documents have `short.json`. */
 import type { AccountingPart, VerdictResult } from './common.js';
 
 /** Parts add up to the total, but for what the printed digits of a message hide. */
@@ -51,6 +51,6 @@ export interface ShortDiagnosis {
   readonly not_read?: readonly string[];
   /** Commands. */
   readonly next?: readonly string[];
-  /** With `--full`: all evidence, as `short.json` says. */
+  /** With `--full`: all evidence, as in `short.json`. */
   readonly evidence?: Readonly<Record<string, unknown>>;
 }

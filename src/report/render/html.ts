@@ -29,7 +29,7 @@ export const inlineHtml = (words: Text): SafeHtml[] =>
     if ('code' in piece) return textElement('code', piece.code);
     if ('word' in piece) return text(piece.word);
     if ('mark' in piece) return textElement('span', piece.mark, { class: `status ${piece.tone} ${piece.mark}` });
-    return element('a', { class: 'e', href: `#evidence-${piece.handle}` }, text(piece.handle));
+    return element('a', { class: 'e', href: `#evidence-${piece.handle}`, 'data-e': piece.handle }, text(piece.handle));
   });
 
 const figureHtml = (figure: Figure): SafeHtml =>
