@@ -2,7 +2,9 @@
  * Results as a plain object (`--json`) and as aligned text; both show the same figures. MB are 10^6 bytes throughout.
  */
 import { formatCount } from '../src/model/units.js';
-import { table } from '../src/report/table.js';
+import { column, table } from '../src/report/document/document.js';
+import { tableLines } from '../src/report/render/table.js';
+import { MOST_WIDTH } from '../src/report/screen.js';
 import type { Machine } from './machine.js';
 import type { Sample } from './measure.js';
 import { type Summary, summarise } from './statistics.js';
@@ -126,12 +128,12 @@ export function groupText(group: GroupResult): string {
         row.peak_rss_bytes === null ? null : `${megabytes(row.peak_rss_bytes)} MB${barText(row, PEAK_RSS)}`,
     });
   }
-  const drawn = table(
-    [{ title: '' }, ...columns.map(({ title }) => ({ title, align: 'right' as const }))],
-    group.rows.map((row) => [row.name, ...columns.map((column) => column.cell(row))]),
-    '  ',
-  );
-  return [`${group.case}: ${group.title}`, drawn, ...group.notes.map((note) => `  ${note}`)].join('\n');
+  const drawn = table(group.rows, [
+    column('name', (row) => row.name, { title: '' }),
+    ...columns.map(({ title, cell }) => column(title, cell, { align: 'right' })),
+  ]);
+  const lines = drawn === null ? [] : tableLines(drawn, MOST_WIDTH).map((line) => `  ${line}`);
+  return [`${group.case}: ${group.title}`, ...lines, ...group.notes.map((note) => `  ${note}`)].join('\n');
 }
 
 function barText(row: RowResult, of: string): string {

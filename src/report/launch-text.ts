@@ -1,6 +1,6 @@
 import type { LaunchEnd, LaunchEnding } from '../model/launch-end.js';
 import { formatCount } from '../model/units.js';
-import { keepEnd, printable } from './table.js';
+import { printable } from './plain-text.js';
 
 export const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
   finished: 'finished',
@@ -17,7 +17,7 @@ export const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
 /** `files`: how many the run has; of several, the one of the line is named. */
 export function endingText({ ending, ending_file: file, ending_line: line }: LaunchEnd, files: number): string {
   if (line === null || ending === 'unknown') return ENDINGS[ending];
-  const name = files > 1 && file !== null ? `${keepEnd(printable(file), 40)} ` : '';
+  const name = files > 1 && file !== null ? `${printable(file)} ` : '';
   return `${ENDINGS[ending]} (${name}line ${formatCount(line)})`;
 }
 

@@ -1,6 +1,12 @@
 /** Markdown as GitHub renders it, from untrusted texts. */
 import { maxOf } from '../model/lists.js';
-import { type Column, printable } from './table.js';
+import { printable } from './plain-text.js';
+
+/** A column of a table. */
+interface Column {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+}
 
 /** Longer texts are cut: a job summary holds 1 MiB in all. */
 const LONGEST = 2_000;
@@ -34,11 +40,6 @@ export function mdLine(text: string): string {
 export function mdCode(text: string): string {
   const inside = mdText(text);
   return inside === '' ? '' : `<code>${inside}</code>`;
-}
-
-/** A list, after a blank line; nothing without texts. */
-export function mdItems(texts: readonly string[]): string[] {
-  return texts.length === 0 ? [] : ['', ...texts.map((text) => `- ${mdLine(text)}`)];
 }
 
 /** Lines as they are, in a fence longer than any that they hold. `indent`: of the list item they belong to. */

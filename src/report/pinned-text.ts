@@ -1,7 +1,7 @@
 /** Pinned memory of the host in one sentence. */
 import type { PinnedHostMemory } from '../model/results/common.js';
 import { formatBytes } from '../model/units.js';
-import { printable } from './table.js';
+import { printable } from './plain-text.js';
 import { counted } from './text-pieces.js';
 
 export function pinnedText(pinned: PinnedHostMemory): string {

@@ -1,5 +1,5 @@
 /** What every SARIF 2.1.0 file of ours has alike. OASIS, Static Analysis Results Interchange Format 2.1.0. */
-import { tidy } from './screen-lines.js';
+import { tidy } from './plain-text.js';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 /** Paths are relative to the root of the checkout. */

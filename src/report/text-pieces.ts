@@ -1,16 +1,14 @@
 /** Small pieces that several screens write alike. */
 import { maxOf, minOf } from '../model/lists.js';
 import { counted, formatBytes, formatCount } from '../model/units.js';
+import { excerpt, figure, grouped, UNKNOWN } from './document/values.js';
 import { printable, wrap } from './plain-text.js';
 import { screen } from './screen.js';
 
-export { counted };
+export { counted, figure, grouped, UNKNOWN };
 
 /** `out of memory` of `out_of_memory`. */
 export const plain = (code: string): string => code.replaceAll('_', ' ');
-
-/** What is not known. */
-export const UNKNOWN = '—';
 
 /** `0-3, 8, 10-11`; null is a line that no rank is known of. Long lists end in a count. */
 export function rankList(ranks: readonly (number | null)[], mostRanges = 8): string {
@@ -50,10 +48,6 @@ export function signedBytes(bytes: number): string {
   return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
 }
 
-export function bytesOr(bytes: number | null | undefined): string {
-  return bytes === null || bytes === undefined ? UNKNOWN : formatBytes(bytes);
-}
-
 export function countOr(count: number | null | undefined): string {
   return count === null || count === undefined ? UNKNOWN : formatCount(count);
 }
@@ -64,61 +58,14 @@ export function stepTime(ms: number | null | undefined): string {
   return `${grouped(ms, ms < 100 ? 2 : 1)} ms`;
 }
 
-export function grouped(value: number, decimals: number): string {
-  const [whole = '', fraction] = value.toFixed(decimals).split('.');
-  const digits = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
-  return fraction === undefined ? digits : `${digits}.${fraction}`;
-}
-
-/** A figure as a person would write it: integers whole, others to six digits. */
-export function figure(value: number | null | undefined): string {
-  if (value === null || value === undefined) return UNKNOWN;
-  if (Number.isSafeInteger(value)) return String(value);
-  return String(Number(value.toPrecision(6)));
-}
-
-/** Microseconds of a wall clock without a zone. */
-export function clock(timeUs: number | null): string {
-  if (timeUs === null || Math.abs(timeUs) > 8.64e18) return UNKNOWN;
-  return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
-}
-
 /** Lines of at most the screen's width; all but the first get `indent`, by default the blanks before the text. */
 export function wrapped(text: string, indent = ' '.repeat(text.search(/[^ ]|$/))): string[] {
   return wrap(text, screen.width, indent);
 }
 
-/** Lines of at most the screen's width; all but the first are indented by two blanks more than it. */
-export function paragraph(text: string): string[] {
-  return wrapped(text, ' '.repeat(text.search(/[^ ]|$/) + 2));
-}
-
-/** `label   text` with two or more blanks between them, wrapped under the text. */
-export function hanging(text: string): string[] {
-  const label = /^ *\S+(?: \S+)*? {2,}/.exec(text)?.[0] ?? '';
-  return wrapped(text, ' '.repeat(label.length));
-}
-
-/** `label   text`, wrapped under itself; labels are in a column of `width`. */
-export function labelled(label: string, text: string, width = 12): string[] {
-  return wrapped(`  ${label.padEnd(width)}${text}`, ' '.repeat(width + 2));
-}
-
-/** Texts one below the other, with the label before the first. */
-export function labelledList(label: string, texts: readonly string[], width = 12): string[] {
-  return texts.flatMap((text, i) => labelled(i === 0 ? label : '', text, width));
-}
-
-/** Nothing without lines. */
-export function titled(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', title, ...lines];
-}
-
-/** The beginning of a text of a file, on one line. */
-export function shortText(text: string, width: number): string {
-  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
-  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
-}
+/** The beginning of a text of a file, on one line; what is left out is counted. */
+export const shortText = (text: string, most: number): string =>
+  excerpt(printable(text.replaceAll(/\s+/g, ' ').trim()), most);
 
 /** The least and the greatest: `1.00 GiB`, or `1.00 – 2.00 GiB` where they print differently. */
 export function byteRange(values: readonly number[]): string {

@@ -8,7 +8,7 @@ const MOST_TEXT = 2048;
 export type PlainIncident = Pick<IncidentRow, 'kind' | 'grammar' | 'text' | 'line' | 'offset'> &
   Partial<Pick<IncidentRow, 'host' | 'device' | 'pid' | 'exitCode' | 'lastLine' | 'timeText' | 'timeUs'>>;
 
-/** A row of the store's `incident`, all fields given. The text is shortened, and is one line. */
+/** A row of the store's `incident`, all fields given. The text is excerpt, and is one line. */
 export function plainIncident(known: PlainIncident): IncidentRow {
   const text = known.text.replace(/\s{1,1000}/g, ' ').trim();
   return {

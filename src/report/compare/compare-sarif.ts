@@ -4,8 +4,8 @@
  */
 
 import type { CompareCheck, Suspect } from '../../model/results/compare.js';
+import { tidy } from '../plain-text.js';
 import { artifactOf, logical, message, type SarifLocation, type SarifResult, safe, sarifLog } from '../sarif.js';
-import { tidy } from '../screen-lines.js';
 
 import { failsGate, figuresOf, remarkOf, runWords, shortCommit, toleranceOf } from './check-words.js';
 import { refusalWords } from './contract-words.js';

@@ -82,7 +82,8 @@ export function grouped(value: number, decimals: number): string {
 }
 
 /** A figure as a person would write it: integers whole, others to six digits. */
-function figure(value: number): string {
+export function figure(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
   return Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
 }
 
@@ -106,7 +107,3 @@ function clock(timeUs: number): string {
   if (Math.abs(timeUs) > 8.64e18) return UNKNOWN;
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
-
-/** The beginning of a long text of a file; what is left out is counted. */
-export const shortened = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most)}… (${formatCount(text.length - most)} more characters)`;

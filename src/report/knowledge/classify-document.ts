@@ -14,7 +14,7 @@ import {
   section,
   t,
 } from '../document/document.js';
-import { shortened, titleOf } from '../document/values.js';
+import { excerpt, titleOf } from '../document/values.js';
 import { plainText } from '../render/plain.js';
 import { diagnoseDocument } from '../start/diagnose-document.js';
 import { wordVerdict } from '../verdict/word-verdict.js';
@@ -98,6 +98,6 @@ function incidentSection(incident: LogIncident, isJudged: boolean): MaybePart {
     ),
     plainText(figures) !== '' && paragraph(figures),
     frame !== null && paragraph(t`in ${code(`${frame.function} (${frame.file}:${frame.line})`)}`, { key: 'frame' }),
-    paragraph(shortened(text, LONGEST_LINE), { key: 'text' }),
+    paragraph(excerpt(text, LONGEST_LINE), { key: 'text' }),
   );
 }

@@ -15,7 +15,7 @@ import {
   t,
   table,
 } from '../document/document.js';
-import { shortened } from '../document/values.js';
+import { excerpt } from '../document/values.js';
 
 export function formatsDocument({ schema, files, scalars, formats }: FormatsResult): Document {
   const messages = formats.filter(({ form }) => form === 'message');
@@ -77,7 +77,7 @@ export function formatsOfFileDocument({
     section(
       'Lines with a memory, time or failure figure that no format reads',
       {},
-      table(unmatched, [times, 'line', 'topic', column('text', (group) => shortened(group.text, LONGEST_LINE))], {
+      table(unmatched, [times, 'line', 'topic', column('text', (group) => excerpt(group.text, LONGEST_LINE))], {
         key: 'unmatched',
         notes: [shapes + others > 0 && t`${others} more lines of ${shapes} other shapes (--limit 0 lists all)`],
       }),

@@ -10,6 +10,9 @@ import { screen } from '../screen.js';
 import { cellText, plainText } from './plain.js';
 
 const GAP = '  ';
+/** Most cells are plain, and the library is slow on tens of thousands. */
+const PLAIN = /^[\x20-\x7e]*$/;
+const widthOf = (text: string): number => (PLAIN.test(text) ? text.length : stringWidth(text));
 /** A column is not made narrower than this. */
 const LEAST_COLUMN = 14;
 const UNDER = '    ';
@@ -29,15 +32,15 @@ function laidOut(table: Table, width: number): string[][] {
   const { columns, rows, isBare } = table;
   const titles = columns.map(({ title }) => (isBare === true ? '' : printable(title)));
   const cells = rows.map((row) => row.cells.map((cell, i) => printable(cellText(cell, columns[i]!))));
-  const natural = columns.map((_, i) => Math.max(1, maxOf([titles, ...cells].map((row) => stringWidth(row[i]!)))));
+  const natural = columns.map((_, i) => Math.max(1, maxOf([titles, ...cells].map((row) => widthOf(row[i]!)))));
   const least = columns.map(({ align }, c) => {
-    const figures = rows.map((row, r) => (typeof row.cells[c] === 'string' ? 0 : stringWidth(cells[r]![c]!)));
-    return align === 'left' ? LEAST_COLUMN : maxOf([LEAST_COLUMN, stringWidth(titles[c]!), ...figures]);
+    const figures = rows.map((row, r) => (typeof row.cells[c] === 'string' ? 0 : widthOf(cells[r]![c]!)));
+    return align === 'left' ? LEAST_COLUMN : maxOf([LEAST_COLUMN, widthOf(titles[c]!), ...figures]);
   });
   const widths = screen.isLossless ? natural : narrowed(natural, least, width);
   if (widths === null) return [[], ...recordLines(table, cells, width)];
   const aligned = (row: readonly string[]): string[] => {
-    const wrapped = row.map((cell, i) => (stringWidth(cell) <= widths[i]! ? [cell] : wrapName(cell, widths[i]!)));
+    const wrapped = row.map((cell, i) => (widthOf(cell) <= widths[i]! ? [cell] : wrapName(cell, widths[i]!)));
     return Array.from({ length: maxOf(wrapped.map((lines) => lines.length)) }, (_, line) =>
       wrapped
         .map((lines, i) => padded(lines[line] ?? '', widths[i]!, columns[i]!.align))
@@ -54,7 +57,7 @@ function laidOut(table: Table, width: number): string[][] {
 }
 
 function padded(text: string, width: number, align: 'left' | 'right'): string {
-  const blanks = ' '.repeat(Math.max(0, width - stringWidth(text)));
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'right' ? `${blanks}${text}` : `${text}${blanks}`;
 }
 
@@ -81,7 +84,7 @@ export function wrapName(text: string, width: number): string[] {
   return wrap(text, width).flatMap((line) => {
     const lines: string[] = [];
     let remaining = line;
-    while (stringWidth(remaining) > width) {
+    while (widthOf(remaining) > width) {
       const start = remaining.slice(0, width);
       const at = [start.lastIndexOf('/'), maxOf(SEPARATORS.map((sign) => start.lastIndexOf(sign)))];
       const end = (at.find((one) => one >= width / 3) ?? width - 1) + 1;

@@ -34,7 +34,7 @@ import {
   t,
   table,
 } from '../document/document.js';
-import { shortened } from '../document/values.js';
+import { excerpt } from '../document/values.js';
 
 /** Characters of a value. */
 const LONGEST_VALUE = 120;
@@ -95,16 +95,14 @@ const isError = ({ severity }: { readonly severity: LintSeverity }): boolean => 
 function knownTexts({ framework, versions, device, environment }: LintResult): Text[] {
   const packages = VERSION_NAMES.flatMap((name) => {
     const version = versions[name];
-    return version === undefined || version === framework.version
-      ? []
-      : [`${name} ${shortened(version, LONGEST_VALUE)}`];
+    return version === undefined || version === framework.version ? [] : [`${name} ${excerpt(version, LONGEST_VALUE)}`];
   });
   return [
     framework.name === null
       ? 'framework unknown'
-      : `${framework.name} ${framework.version === null ? '(version unknown)' : shortened(framework.version, LONGEST_VALUE)}`,
+      : `${framework.name} ${framework.version === null ? '(version unknown)' : excerpt(framework.version, LONGEST_VALUE)}`,
     ...(packages.length === 0 ? ['package versions unknown'] : packages),
-    device === null ? 'device unknown' : shortened(device, LONGEST_VALUE),
+    device === null ? 'device unknown' : excerpt(device, LONGEST_VALUE),
     { whole: 'environment captured', partial: 'environment known in part', none: 'environment unknown' }[environment],
   ];
 }
@@ -140,7 +138,7 @@ function factTexts(finding: LintFinding): Text {
   const { facts: all } = finding;
   const shown = all.slice(0, MOST_FACTS).map((one) => {
     const origin = originOf(one, finding);
-    return t`${nameOf(one)}: ${one.value === null ? noneOf(one) : shortened(one.value, LONGEST_VALUE)}${origin === '' ? '' : t` (${origin})`}`;
+    return t`${nameOf(one)}: ${one.value === null ? noneOf(one) : excerpt(one.value, LONGEST_VALUE)}${origin === '' ? '' : t` (${origin})`}`;
   });
   return joined([...shown, all.length > MOST_FACTS && t`${all.length - MOST_FACTS} more`], ', ');
 }
@@ -243,7 +241,7 @@ function settingTable({ unknown_settings: settings }: LintResult, isFull: boolea
     items(
       shown.map(({ raw_key: key, value, known, line }) => {
         const remarks = joined([known ?? 'unknown', line !== null && `line ${line}`], '; ');
-        return t`${code(key)}: ${shortened(value, LONGEST_VALUE)} (${remarks})`;
+        return t`${code(key)}: ${excerpt(value, LONGEST_VALUE)} (${remarks})`;
       }),
       { key: 'unknown_settings' },
     ),

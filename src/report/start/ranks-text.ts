@@ -1,7 +1,7 @@
 /** A comparison of the ranks, one phrase for each remarkable fact. */
 import type { DiagnoseResult, RankFragmentation, StageSpread } from '../../model/results/common.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
-import { printable } from '../table.js';
+import { printable } from '../plain-text.js';
 import { rankWords } from '../text-pieces.js';
 
 /** Stages named one by one. */

@@ -4,7 +4,7 @@ import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/resul
 import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStep } from '../../model/run-state.js';
 import { counted, formatBytes, formatCount } from '../../model/units.js';
 import { ENDINGS, endingCounts, launchText } from '../launch-text.js';
-import { keepEnd, printable } from '../plain-text.js';
+import { printable } from '../plain-text.js';
 import { rankList, rankWords, stepTime } from '../text-pieces.js';
 
 /** The run as a whole is the answer: nothing failed, or nothing shows why it was ended. */
@@ -200,8 +200,8 @@ function oomParts({ requested_bytes: asked, free_bytes: free, total_bytes: total
     ...(rank === null ? [] : [rankWords([rank])]),
     ...(device === null ? [] : [`device ${device}`]),
     ...(iteration === null ? [] : [`after iteration ${formatCount(iteration)}`]),
-    ...(frame === null ? [] : [`in ${keepEnd(printable(frame), 60)}`]),
-    `${keepEnd(printable(file), 40)} line ${formatCount(line)}`,
+    ...(frame === null ? [] : [`in ${printable(frame)}`]),
+    `${printable(file)} line ${formatCount(line)}`,
   ];
 }
 

@@ -24,7 +24,7 @@ import {
   t,
   table,
 } from '../document/document.js';
-import { formatValue, shortened, titleOf, unitOf } from '../document/values.js';
+import { excerpt, formatValue, titleOf, unitOf } from '../document/values.js';
 import { plain } from '../text-pieces.js';
 import { causeName } from '../words/fill.js';
 import { type DiagnosedTarget, withTarget } from './diagnosis-parts.js';
@@ -217,7 +217,7 @@ const NUMERIC = /INT|DOUBLE|FLOAT|DECIMAL|REAL/i;
 function cellOf(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
-  return shortened(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL);
+  return excerpt(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL);
 }
 
 export const WHY_NO_LINES = {
@@ -236,7 +236,7 @@ function quotedParts({ text }: ShowResult, { lines }: EvidenceResult): MaybePart
       text.lines.map((line, i) => {
         const number = text.first_line + i;
         const isIt = number === lines.line;
-        return `${isIt ? '>' : ' '} ${formatCount(number).padStart(width)}  ${isIt ? line : shortened(line, LONGEST_NEIGHBOUR)}`;
+        return `${isIt ? '>' : ' '} ${formatCount(number).padStart(width)}  ${isIt ? line : excerpt(line, LONGEST_NEIGHBOUR)}`;
       }),
       { key: 'lines' },
     ),

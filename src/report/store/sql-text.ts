@@ -2,8 +2,8 @@
 import { visibleJson, visibleLines } from '../../model/escape-controls.js';
 import { maxOf } from '../../model/lists.js';
 import type { SqlLibraryResult, SqlResult } from '../../model/results/common.js';
+import { column, type Document, document, paragraph, table } from '../document/document.js';
 import { wrap } from '../plain-text.js';
-import { table } from '../table.js';
 
 export const SQL_FORMATS = ['table', 'json', 'jsonl', 'csv'] as const;
 
@@ -29,15 +29,22 @@ export function sqlLibraryText({ objects }: SqlLibraryResult): string {
     .concat('\n');
 }
 
-export function sqlTable(result: SqlResult): string {
-  const columns = result.columns.map((column) => ({
-    title: column.name,
-    align: /INT|DOUBLE|FLOAT|DECIMAL/.test(column.type) ? ('right' as const) : ('left' as const),
-  }));
-  const rows = result.rows.map((row) => row.map((cell) => (cell === null ? null : cellText(cell))));
-  const more = result.truncated ? `\nmore rows were left out; --limit 0 prints all\n` : '\n';
-  return `${table(columns, rows)}${more}`;
-}
+/** A library object is shown to people; the rows of a query are whole in a pipe. */
+export const sqlDocument = ({ schema, columns, rows, truncated }: SqlResult): Document =>
+  document(
+    schema,
+    '',
+    table(
+      rows,
+      columns.map(({ name, type }, i) =>
+        column(name, (row: readonly unknown[]) => (row[i] === null ? null : cellText(row[i])), {
+          title: name,
+          align: /INT|DOUBLE|FLOAT|DECIMAL/.test(type) ? 'right' : 'left',
+        }),
+      ),
+      { key: 'rows', notes: [truncated && 'more rows were left out; --limit 0 prints all'] },
+    ) ?? paragraph(columns.map(({ name }) => name).join('  ')),
+  );
 
 /**
  * RFC 4180: quoted where needed, CRLF-free, NULL as the empty field. Unless cells are to be `exact`, invisible

@@ -71,7 +71,7 @@ export class ScalarRows {
   }
 
   add(given: Scalar): void {
-    const scalar = given.tag.length > MOST_TAG_CHARS ? { ...given, tag: shortened(given.tag) } : given;
+    const scalar = given.tag.length > MOST_TAG_CHARS ? { ...given, tag: excerpt(given.tag) } : given;
     const known = this.lookUp(scalar.tag);
     if (known !== undefined && !known.isShared) {
       this.seen.add(known.producer.producer);
@@ -226,7 +226,7 @@ interface Other {
 }
 
 /** A copy: a piece of a text keeps the whole of it alive. */
-function shortened(tag: string): string {
+function excerpt(tag: string): string {
   return Buffer.from(tag.slice(0, MOST_TAG_CHARS)).toString();
 }
 

@@ -1,7 +1,8 @@
 import { MbfError } from '../../../model/errors.js';
 import type { SqlResult } from '../../../model/results/common.js';
 import { toJson } from '../../../report/json.js';
-import { csvLine, jsonLine, SQL_FORMATS, sqlLibraryText, sqlTable } from '../../../report/store/sql-text.js';
+import { documentText } from '../../../report/render/text.js';
+import { csvLine, jsonLine, SQL_FORMATS, sqlDocument, sqlLibraryText } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { CSV_RAW, countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
 
@@ -67,7 +68,7 @@ export const verb = defineVerb({
       ? sqlLibraryText(answer.library)
       : answer.format === 'json'
         ? toJson(answer.result)
-        : sqlTable(answer.result),
+        : documentText(sqlDocument(answer.result)),
 });
 
 async function readInput(): Promise<string> {

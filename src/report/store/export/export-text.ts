@@ -2,7 +2,7 @@
 
 import type { ExportResult } from '../../../model/results/export.js';
 import { formatBytes } from '../../../model/units.js';
-import { printable, wrap } from '../../table.js';
+import { printable, wrap } from '../../plain-text.js';
 import { counted } from '../../text-pieces.js';
 
 export function exportText(result: ExportResult): string {
