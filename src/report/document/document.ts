@@ -16,6 +16,8 @@ interface Named {
 export interface Figure extends Named {
   readonly value: number | null;
   readonly unit: Unit | null;
+  /** Of a cell of the page: its place on a scale from 0 to 1. */
+  readonly shade?: number;
   /** How it prints, where that is not the form of its unit. */
   readonly text?: string;
 }

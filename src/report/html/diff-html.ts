@@ -47,7 +47,7 @@ export function pairSection({ devices, diff }: ReportResult): PageSection | null
 }
 
 function stepsOf(name: string, device: ReportDevice): Child {
-  const table = stepsTable(device, `${name}: ${device.page.title}`);
+  const table = stepsTable(device);
   return table !== null && [textElement('h3', `${name}: ${device.page.title}`), table];
 }
 

@@ -3,7 +3,7 @@
  * that the page opens with. Pure.
  */
 import { groupBy } from '../../model/group-by.js';
-import { sumOf } from '../../model/lists.js';
+import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { LifetimeCell } from '../../model/picture/page-data.js';
 import type { AtResult } from '../../model/results/at.js';
 import type { ComponentBytes } from '../../model/results/attribute.js';
@@ -20,13 +20,13 @@ import {
   type MaybePart,
   parts,
   share,
+  t,
   table,
 } from '../document/document.js';
 import { holeTable, pinnedTable, poolTable } from '../moment/state-document.js';
 import { partsHtml } from '../render/html.js';
 import { afterEntry, plain } from '../text-pieces.js';
-import { type Child, element, type SafeHtml, text, textElement } from './html.js';
-import { figures, type HtmlColumn, htmlTable } from './html-table.js';
+import { type Child, element, type SafeHtml, textElement } from './html.js';
 import { type PageSection, section, twin } from './page-pieces.js';
 
 const WHEN = { oom: 'at the OOM', peak: 'at the peak', end: 'at the end' } as const;
@@ -42,12 +42,13 @@ const READOUT: SafeHtml = element('div', { id: 'readout', class: 'readout', 'ari
 export function viewSections({ devices }: ReportResult): (PageSection | null)[] {
   if (devices.length === 0) return [];
   const isDump = devices.every(({ page }) => page.isDump);
-  const titled = (device: ReportDevice, content: readonly Child[]): Child =>
-    content.length > 0 && [devices.length > 1 && textElement('h3', device.page.title), content];
   const tables = (title: string, of: (device: ReportDevice) => readonly MaybePart[]): Child =>
     twin(
       title,
-      devices.map((device) => titled(device, partsHtml(parts(of(device))))),
+      devices.map((device) => {
+        const content = partsHtml(parts(of(device)));
+        return content.length > 0 && [devices.length > 1 && textElement('h3', device.page.title), content];
+      }),
     );
   return [
     section(
@@ -106,13 +107,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
         about: 'Bytes of all blocks of the trace by size and by the number of entries for which they lived.',
       },
       VIEW,
-      twin(
-        'Table: sizes and lifetimes',
-        devices.map((device) => {
-          const shown = lifetimeTable(device.page.lifetimes);
-          return shown !== null && titled(device, [shown]);
-        }),
-      ),
+      tables('Table: sizes and lifetimes', ({ page }) => [lifetimeTable(page.lifetimes)]),
     ),
   ];
 }
@@ -235,48 +230,36 @@ function siteTable(moment: ReportMoment): MaybePart {
 // ---- lifetimes
 
 const LEAST_SIZE = 512;
-/** Classes of the sequential scale. */
-const STEPS = 9;
-
 /** `4.00 KiB`: a size class begins with it. */
 const sizeName = (size: number): string =>
   size === 0 ? `< ${formatBytes(2 * LEAST_SIZE)}` : formatBytes(LEAST_SIZE * 2 ** size);
 const lifeName = (life: number): string => (life < 0 ? 'live at the end' : formatCount(2 ** life));
 
 /** Rows by size, columns by life; a cell has its bytes and its blocks, and a shade by the logarithm of its bytes. */
-function lifetimeTable(cells: readonly LifetimeCell[]): Child {
-  if (cells.length === 0) return null;
+function lifetimeTable(cells: readonly LifetimeCell[]): MaybePart {
   const sizes = [...new Set(cells.map(({ size }) => size))].sort((a, b) => b - a);
   const endOf = (life: number): number => (life < 0 ? Number.POSITIVE_INFINITY : life);
   const lives = [...new Set(cells.map(({ life }) => life))].sort((a, b) => endOf(a) - endOf(b));
   const at = new Map(cells.map((cell) => [`${cell.size} ${cell.life}`, cell]));
   const logs = cells.filter((cell) => cell.bytes > 0).map((cell) => Math.log(cell.bytes));
-  const least = logs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  const most = logs.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const shade = (size: number): number =>
-    most === least ? STEPS - 1 : Math.min(STEPS - 1, Math.floor((STEPS * (Math.log(size) - least)) / (most - least)));
-  return htmlTable(
+  const [least, most] = [minOf(logs), maxOf(logs)];
+  return table(
     sizes,
     [
-      figures('block size from', sizeName),
-      ...lives.map(
-        (life): HtmlColumn<number> => ({
-          title: lifeName(life),
-          kind: null,
-          cell: (size) => {
-            const cell = at.get(`${size} ${life}`);
-            if (cell === undefined) return { content: null };
-            return {
-              content: [text(formatBytes(cell.bytes)), textElement('small', ` ×${formatCount(cell.blocks)}`)],
-              attributes: { class: `q${shade(cell.bytes)}`, 'data-bytes': cell.bytes },
-            };
-          },
-        }),
-      ),
+      column('size', sizeName, { title: 'block size from', align: 'right' }),
+      ...lives.map((life) => {
+        const cellOf = (size: number): Cell => {
+          const cell = at.get(`${size} ${life}`);
+          if (cell === undefined) return '';
+          const shade = most === least ? 1 : (Math.log(Math.max(1, cell.bytes)) - least) / (most - least);
+          return t`${{ ...bytes(cell.bytes), shade }} ×${cell.blocks}`;
+        };
+        return column(lifeName(life), cellOf, { title: lifeName(life), align: 'right' });
+      }),
     ],
     {
       caption: 'Bytes and blocks by size and by entries lived, from',
-      note: 'Classes are powers of two; a class is named by its beginning.',
+      notes: ['Classes are powers of two; a class is named by its beginning.'],
     },
   );
 }
