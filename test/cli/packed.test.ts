@@ -64,7 +64,7 @@ describe('the package', () => {
     for (const path of queries) expect(files).toContain(`queries/${path.replaceAll('\\', '/')}`);
     for (const path of files) {
       expect(path).toMatch(
-        /^(?:dist\/(?:src|parsers|queries)\/.*\.js|dist\/src\/build-id|dist\/src\/knowledge\/.*\.json|dist\/src\/bundle\/.*\.cjs(?:\.[a-z0-9]+-[a-z0-9]+\.code)?|dist\/src\/store\/new(?:\.duckdb|-tables\.json)|dist\/docs\/.*\.md|dist\/src\/report\/page\/page\.css|samples\/(?!generate).*|queries\/.*\.(?:sql|ts)|package\.json|(?:README|ARCHITECTURE|CONTRIBUTING|SECURITY|CHANGELOG)\.md|LICENSE|docs\/[^/]*\.(?:md|svg)|parsers\/(?:LIMITS|[^/]*\/FORMAT)\.md)$/,
+        /^(?:dist\/(?:src|parsers|queries)\/.*\.js|dist\/src\/build-id|dist\/src\/knowledge\/.*\.json|dist\/src\/bundle\/.*\.cjs(?:\.[a-z0-9]+-[a-z0-9]+\.code)?|dist\/src\/store\/new(?:\.duckdb|-tables\.json)|dist\/docs\/.*\.md|dist\/schemas\/[a-z-]+\.json|dist\/src\/report\/page\/page\.css|samples\/(?!generate).*|queries\/.*\.(?:sql|ts)|package\.json|(?:README|ARCHITECTURE|CONTRIBUTING|SECURITY|CHANGELOG)\.md|LICENSE|docs\/[^/]*\.(?:md|svg)|parsers\/(?:LIMITS|[^/]*\/FORMAT)\.md)$/,
       );
     }
     expect(files).toContain('dist/src/cli/main.js');

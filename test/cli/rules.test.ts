@@ -106,7 +106,7 @@ describe('explain-stack', () => {
     const { stdout } = mbf('explain', 'stack', 'ours.txt');
     expect(stdout).toMatch(/^0 {2}forward \S*pkg\/net\.py:7 +generic\.\S+$/m);
     expect(stdout).toMatch(/^1 {2}forward_step \S*schedules\.py:402 +phase forward$/m);
-    expect(stdout).toMatch(/^ {4}source: \S/m);
+    expect(stdout).toMatch(/^ +source: \S/m);
   });
 
   it('knows a forward pass that runs again', () => {

@@ -165,12 +165,17 @@ function labelledSections(parts: readonly Part[], { width, height }: NonNullable
     isShown.add(unit);
     total += unit.lines.length;
   }
-  return sections.flatMap(({ label, shown }) =>
-    shown
-      .filter((unit) => isShown.has(unit))
-      .flatMap(({ lines }) => lines)
-      .map((line, i) => `${i === 0 ? bold(label.padEnd(width)) : ' '.repeat(width)}${line}`.trimEnd()),
-  );
+  return sections.flatMap(({ label, shown }) => {
+    const lines = shown.filter((unit) => isShown.has(unit)).flatMap((unit) => unit.lines);
+    // A long label has a line of its own.
+    const isOwn = label.length >= width && lines.length > 0;
+    return [
+      ...(isOwn ? [bold(label)] : []),
+      ...lines.map((line, i) =>
+        `${i === 0 && !isOwn ? bold(label.padEnd(width)) : ' '.repeat(width)}${line}`.trimEnd(),
+      ),
+    ];
+  });
 }
 
 /** The first screen does not show handles. */

@@ -36,6 +36,15 @@ export function reportDocument(
   const screen =
     diagnosis === null
       ? { ...document(schema, ''), labels: { width: 9, height: 16 } }
-      : diagnoseDocument(diagnosis, target);
+      : diagnoseDocument(withoutReport(diagnosis), target);
   return { ...screen, schema, parts: parts([...screen.parts, picture]) };
 }
+
+/** The command that was just given is not what comes next. */
+const withoutReport = (diagnosis: DiagnoseResult): DiagnoseResult => ({
+  ...diagnosis,
+  verdicts: diagnosis.verdicts.map((verdict) => ({
+    ...verdict,
+    commands: verdict.commands.filter((command) => !command.startsWith('mbforensics report')),
+  })),
+});
