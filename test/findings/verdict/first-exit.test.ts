@@ -224,7 +224,7 @@ const CASES: Readonly<Record<string, Case>> = {
     rank: 7,
     title: /^OOM · .*rank 7.* · device 3/,
     cause: 'capacity',
-    shows: [/76\.00 GiB live/],
+    shows: [/allocated 76\.00 GiB/],
   },
   'an OOM that a rank prints, and the table of torchrun quotes': {
     lines: [
@@ -235,7 +235,7 @@ const CASES: Readonly<Record<string, Case>> = {
     rank: 7,
     title: /^OOM · (?!.*verdicts)/,
     cause: 'capacity',
-    shows: [/76\.00 GiB live/],
+    shows: [/allocated 76\.00 GiB/],
   },
 };
 
