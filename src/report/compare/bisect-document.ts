@@ -2,26 +2,7 @@
 import { maxOf, minOf } from '../../model/lists.js';
 import type { BisectReportResult, BisectStep } from '../../model/results/bisect.js';
 import type { CompareCheck, Judgement } from '../../model/results/compare.js';
-import {
-  code,
-  column,
-  counted as countedText,
-  counts,
-  type Document,
-  type Drawing,
-  document,
-  items,
-  type MaybePart,
-  mark,
-  names,
-  note,
-  paragraph,
-  section,
-  type Text,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { counted, signedBytes } from '../text-pieces.js';
 import { checkFigure, isOdd, shortCommit } from './check-words.js';
 import {
@@ -40,20 +21,20 @@ const SIDES: Sides = ['before', 'after'];
 const SITES_SHOWN = 6;
 const SETTINGS_SHOWN = 12;
 
-export function bisectDocument(result: BisectReportResult, { unicode } = { unicode: true }): Document {
+export function bisectDocument(result: BisectReportResult, { unicode } = { unicode: true }): d.Document {
   const { schema, state, confidence, confidence_reason: why, criterion, golden, culprit, notes } = result;
-  const judged = culprit === null ? '' : t`; the culprit by ${countedText(culprit.judged_runs, 'run')}`;
+  const judged = culprit === null ? '' : d.t`; the culprit by ${d.counted(culprit.judged_runs, 'run')}`;
   return {
-    ...document(
+    ...d.document(
       schema,
-      t`bisect: ${mark(stateWords(result), state === 'found' ? 'good' : 'unsure')}, confidence ${confidence}`,
-      culprit !== null && paragraph(commitText(culprit), { style: 'lead', key: 'culprit' }),
-      paragraph(t`judged on ${criterion} against golden ${code(golden)}${judged}`, { key: 'judged' }),
-      why !== '' && paragraph(longText(why), { key: 'confidence_reason' }),
+      d.t`bisect: ${d.mark(stateWords(result), state === 'found' ? 'good' : 'unsure')}, confidence ${confidence}`,
+      culprit !== null && d.paragraph(commitText(culprit), { style: 'lead', key: 'culprit' }),
+      d.paragraph(d.t`judged on ${criterion} against golden ${d.code(golden)}${judged}`, { key: 'judged' }),
+      why !== '' && d.paragraph(longText(why), { key: 'confidence_reason' }),
       chartOf(result, unicode ? '█' : '#'),
       leftSection(result),
-      section('Settings that changed inside the range', {}, settingItems(result)),
-      section(changeWords(result) ?? 'What changed', {}, ...changeParts(result)),
+      d.section('Settings that changed inside the range', {}, settingItems(result)),
+      d.section(changeWords(result) ?? 'What changed', {}, ...changeParts(result)),
       stepsSection(result),
       notesSection(notes),
     ),
@@ -70,39 +51,39 @@ function stateWords({ state, suspects_left: left }: BisectReportResult): string 
   return left.length === 0 ? 'not finished' : `not finished: ${commits} left`;
 }
 
-const commitText = ({ sha, subject }: { readonly sha: string; readonly subject: string }): Text =>
-  t`${code(shortCommit(sha))} ${subject}`;
+const commitText = ({ sha, subject }: { readonly sha: string; readonly subject: string }): d.Text =>
+  d.t`${d.code(shortCommit(sha))} ${subject}`;
 
-export const leftSection = ({ suspects_left: left, state }: BisectReportResult): MaybePart =>
-  section(
+export const leftSection = ({ suspects_left: left, state }: BisectReportResult): d.MaybePart =>
+  d.section(
     state === 'suspects' ? 'One of these is the first bad commit' : 'Not judged yet',
     {},
-    table(
+    d.table(
       left,
       [
-        names('commit', ({ sha }) => shortCommit(sha)),
-        column('subject', ({ subject }) => subject),
+        d.names('commit', ({ sha }) => shortCommit(sha)),
+        d.column('subject', ({ subject }) => subject),
         left.some(({ why_skipped: reason }) => reason !== null) &&
-          column('why_skipped', ({ why_skipped: reason }) => reason ?? '', { title: 'skipped' }),
+          d.column('why_skipped', ({ why_skipped: reason }) => reason ?? '', { title: 'skipped' }),
       ],
       { key: 'suspects_left', fields: ({ sha }) => ({ sha }) },
     ),
   );
 
 /** `recompute_granularity full → not set in 1f3c9aa subject: more memory …`. */
-export const settingItems = ({ settings, criterion, suspects }: BisectReportResult): MaybePart =>
-  items(
+export const settingItems = ({ settings, criterion, suspects }: BisectReportResult): d.MaybePart =>
+  d.items(
     settings.slice(0, SETTINGS_SHOWN).map(({ key, from, to, commit, after, before, way, is_contract }) => {
       const where =
         commit === null
-          ? t`between ${code(shortCommit(after))} and ${code(shortCommit(before))}`
-          : t`in ${commitText(commit)}`;
+          ? d.t`between ${d.code(shortCommit(after))} and ${d.code(shortCommit(before))}`
+          : d.t`in ${commitText(commit)}`;
       const isOfCause = suspects.some((suspect) => suspect.key === key && suspect.cause !== undefined);
       const more = criterion === 'throughput' ? 'a longer step' : 'more memory';
       const worse = isOfCause ? 'bears on the cause of the failure' : `${more} without any fault of the code`;
       const effects = { up: worse, down: 'may hide what is hunted', unknown: 'moves what is judged' };
       const effect = is_contract ? 'runs on both sides are not comparable' : effects[way];
-      return t`${code(key)} ${from ?? 'not set'} → ${to ?? 'not set'} ${where}: ${effect}`;
+      return d.t`${d.code(key)} ${from ?? 'not set'} → ${to ?? 'not set'} ${where}: ${effect}`;
     }),
     { key: 'settings' },
   );
@@ -113,7 +94,7 @@ const BAR = 30;
  * The judged commits in the order of the history, each with its figure as a bar. Bars begin below the least value, by
  * the range of all: a growth of some per cent is to be seen.
  */
-function chartOf({ steps, culprit }: BisectReportResult, block: string): Drawing | null {
+function chartOf({ steps, culprit }: BisectReportResult, block: string): d.Drawing | null {
   const judged = steps.flatMap((step) => (step.place === null ? [] : [{ ...step, place: step.place }]));
   if (judged.length < 2) return null;
   const name = figureName(judged);
@@ -159,7 +140,7 @@ export function changeWords({ before, after, total_delta_bytes: bytes }: BisectR
 const isShown = (check: CompareCheck): boolean =>
   isOdd(check) && check.status !== 'skipped' && (check.status !== 'undecided' || !check.name.includes(':'));
 
-export const changeParts = (result: BisectReportResult): MaybePart[] => [
+export const changeParts = (result: BisectReportResult): d.MaybePart[] => [
   checksTable(result.checks.filter(isShown), { sides: SIDES }),
   componentsSection(result.components, SIDES),
   grownSites(result.sites, SIDES, SITES_SHOWN),
@@ -168,31 +149,31 @@ export const changeParts = (result: BisectReportResult): MaybePart[] => [
   suspectsSection(result),
 ];
 
-const TONES: Readonly<Record<Judgement, Tone>> = { good: 'good', bad: 'bad', skip: 'unsure' };
-export const judgementMark = (judgement: Judgement) => mark(judgement, TONES[judgement]);
+const TONES: Readonly<Record<Judgement, d.Tone>> = { good: 'good', bad: 'bad', skip: 'unsure' };
+export const judgementMark = (judgement: Judgement) => d.mark(judgement, TONES[judgement]);
 
 /** What each commit was judged to be, and why. */
-function stepsSection({ steps }: BisectReportResult): MaybePart {
+function stepsSection({ steps }: BisectReportResult): d.MaybePart {
   // The folder of the bisection, which has one for each commit.
   const folder = /(?:^|\/)(mbforensics\/bisect\/[^/]+)\//.exec(steps[0]?.bundle ?? '')?.[1];
-  return section(
+  return d.section(
     'Commits judged, in this order',
     {},
-    stepTable(steps) ?? note('no commit was judged'),
-    folder !== undefined && note(t`output and judgement of each: ${code(`…/${folder}/COMMIT`)}`),
+    stepTable(steps) ?? d.note('no commit was judged'),
+    folder !== undefined && d.note(d.t`output and judgement of each: ${d.code(`…/${folder}/COMMIT`)}`),
   );
 }
 
-export const stepTable = (steps: readonly BisectStep[]): MaybePart =>
-  table(
+export const stepTable = (steps: readonly BisectStep[]): d.MaybePart =>
+  d.table(
     steps,
     [
-      column('judgement', ({ judgement }) => judgementMark(judgement)),
-      counts('runs', ({ runs }) => runs),
-      column('figure', ({ figure }) => (figure === null ? '' : checkCell(figure.value, figure.unit)), {
+      d.column('judgement', ({ judgement }) => judgementMark(judgement)),
+      d.counts('runs', ({ runs }) => runs),
+      d.column('figure', ({ figure }) => (figure === null ? '' : checkCell(figure.value, figure.unit)), {
         align: 'right',
       }),
-      column('commit', commitText),
+      d.column('commit', commitText),
     ],
     {
       key: 'steps',

@@ -4,24 +4,7 @@
  */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { CompareCheck, CompareResult } from '../../model/results/compare.js';
-import {
-  as,
-  column,
-  counted,
-  type Document,
-  document,
-  joined,
-  type MaybePart,
-  mark,
-  names,
-  note,
-  paragraph,
-  section,
-  type Text,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { isOdd, isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
 import {
@@ -47,18 +30,18 @@ const PARTS_SHOWN = 8;
 /** A stage whose relative change is within this of the total's is not shown. */
 const ASIDE = 0.01;
 
-export function compareDocument(result: CompareResult, { limit = SITES_SHOWN }: CompareLook = {}): Document {
+export function compareDocument(result: CompareResult, { limit = SITES_SHOWN }: CompareLook = {}): d.Document {
   const { schema, preset, checks, refused, components, sites, config, env, notes } = result;
   const { gate, parts, ungated } = splitChecks(result);
-  return document(
+  return d.document(
     schema,
     verdictTitle('compare', result.verdict, preset === 'default' ? '' : ` (preset ${preset})`),
-    ...headParts(result, t`${runWords(result.current, false)} against ${runWords(result.golden, true)}`),
+    ...headParts(result, d.t`${runWords(result.current, false)} against ${runWords(result.golden, true)}`),
     contractSection(result),
     checksTable(gate, { sides: SIDES, preset }),
-    checks.length === 0 && refused === null && paragraph('no figures were compared'),
-    section('By stage and rank', {}, ...partsOf(result, parts)),
-    section('Informative', { isFolded: true }, checksTable(ungated, { sides: SIDES, preset, key: 'informative' })),
+    checks.length === 0 && refused === null && d.paragraph('no figures were compared'),
+    d.section('By stage and rank', {}, ...partsOf(result, parts)),
+    d.section('Informative', { isFolded: true }, checksTable(ungated, { sides: SIDES, preset, key: 'informative' })),
     componentsSection(components, SIDES),
     grownSites(sites, SIDES, limit === 0 ? Number.MAX_SAFE_INTEGER : limit, '--limit 0 shows all'),
     changedSection('Settings', 'config', config, SIDES),
@@ -72,46 +55,46 @@ export function compareDocument(result: CompareResult, { limit = SITES_SHOWN }: 
 const byAllocator = (a: { readonly key: string }, b: { readonly key: string }): number =>
   Number(ALLOCATOR_VARIABLES.includes(b.key)) - Number(ALLOCATOR_VARIABLES.includes(a.key));
 
-const TONES: Readonly<Record<string, Tone>> = {
+const TONES: Readonly<Record<string, d.Tone>> = {
   ...{ pass: 'good', updated: 'good', fixed: 'good', found: 'good' },
   ...{ regression: 'bad', worse: 'bad', no_effect: 'bad', not_active: 'bad' },
 };
 
 /** `gate: regression`. */
-export const verdictTitle = (verb: string, verdict: string, after = ''): Text =>
-  t`${verb}: ${as('verdict', mark(verdict.replaceAll('_', ' '), TONES[verdict] ?? 'unsure'))}${after}`;
+export const verdictTitle = (verb: string, verdict: string, after = ''): d.Text =>
+  d.t`${verb}: ${d.as('verdict', d.mark(verdict.replaceAll('_', ' '), TONES[verdict] ?? 'unsure'))}${after}`;
 
 /** Why, what was compared, and why nothing was judged. */
-export function headParts({ summary, refused, contract }: ReportedComparison, runs: Text): MaybePart[] {
+export function headParts({ summary, refused, contract }: ReportedComparison, runs: d.Text): d.MaybePart[] {
   const refusal = refusalWords(refused, contract);
   return [
-    summary !== '' && refused === null && paragraph(longText(summary), { style: 'lead', key: 'summary' }),
+    summary !== '' && refused === null && d.paragraph(longText(summary), { style: 'lead', key: 'summary' }),
     refusal !== null &&
-      paragraph(t`${mark('Refused', 'bad')}: ${longText(refusal.reason)}; ${refusal.remedy}`, { key: 'refused' }),
-    paragraph(runs, { key: 'runs' }),
+      d.paragraph(d.t`${d.mark('Refused', 'bad')}: ${longText(refusal.reason)}; ${refusal.remedy}`, { key: 'refused' }),
+    d.paragraph(runs, { key: 'runs' }),
   ];
 }
 
-export function contractSection({ contract, refused }: ReportedComparison): MaybePart {
+export function contractSection({ contract, refused }: ReportedComparison): d.MaybePart {
   const { different, same, not_compared: missing } = contractWords(contract);
   const isIgnored = refused === null && different.some(({ blocking }) => blocking);
-  return section(
+  return d.section(
     isIgnored ? 'Contract, broken: different configurations are compared nevertheless' : 'Contract',
     { isFolded: refused === null },
-    table(
+    d.table(
       different,
       [
-        column('kind', ({ blocking }) => (blocking ? mark('blocking', 'bad') : 'differs'), { title: '' }),
-        column('group', ({ group }) => group),
-        names('key', ({ key }) => key),
+        d.column('kind', ({ blocking }) => (blocking ? d.mark('blocking', 'bad') : 'differs'), { title: '' }),
+        d.column('group', ({ group }) => group),
+        d.names('key', ({ key }) => key),
         ...SIDES.map((side) =>
-          names<(typeof different)[number]>(side, (one) => contractValue(one, one[side as 'golden' | 'current'])),
+          d.names<(typeof different)[number]>(side, (one) => contractValue(one, one[side as 'golden' | 'current'])),
         ),
       ],
       { key: 'contract' },
     ),
-    same.length > 0 && note(`same: ${same.join(', ')}`, { key: 'same' }),
-    missing.length > 0 && note(`unknown in one of the two: ${missing.join(', ')}`, { key: 'not_compared' }),
+    same.length > 0 && d.note(`same: ${same.join(', ')}`, { key: 'same' }),
+    missing.length > 0 && d.note(`unknown in one of the two: ${missing.join(', ')}`, { key: 'not_compared' }),
   );
 }
 
@@ -140,7 +123,7 @@ function splitChecks({ checks, components }: CompareResult): SplitChecks {
 const wholeOf = (name: string): string => name.slice(0, Math.max(0, name.indexOf(':')));
 
 /** The stages and ranks that differ from the total, and the number of those that do not. */
-function partsOf({ checks, preset }: CompareResult, parts: readonly CompareCheck[]): MaybePart[] {
+function partsOf({ checks, preset }: CompareResult, parts: readonly CompareCheck[]): d.MaybePart[] {
   const shown = [...new Set(parts.map(({ name }) => wholeOf(name)))].flatMap((whole) =>
     differingParts(
       checks.find(({ name }) => name === whole)!,
@@ -149,12 +132,12 @@ function partsOf({ checks, preset }: CompareResult, parts: readonly CompareCheck
   );
   const hidden = parts.filter((part) => !shown.includes(part));
   const counts = [...new Set(hidden.map(({ status }) => status))].map((status) =>
-    counted(hidden.filter((part) => part.status === status).length, status, status),
+    d.counted(hidden.filter((part) => part.status === status).length, status, status),
   );
-  const remainder = t`${shown.length === 0 ? 'no more than the total' : 'the others'}: ${joined(counts, ', ')}`;
+  const remainder = d.t`${shown.length === 0 ? 'no more than the total' : 'the others'}: ${d.joined(counts, ', ')}`;
   return [
     checksTable(shown, { sides: SIDES, preset, key: 'parts' }),
-    hidden.length > 0 && note(remainder, { key: 'other_parts' }),
+    hidden.length > 0 && d.note(remainder, { key: 'other_parts' }),
   ];
 }
 

@@ -1,26 +1,7 @@
 /** What changed between two snapshots, and between the runs that they are of. */
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes } from '../../model/units.js';
-import {
-  as,
-  bytes,
-  changeBytes,
-  code,
-  column,
-  counted,
-  counts,
-  type Document,
-  document,
-  items,
-  joined,
-  type MaybePart,
-  mark,
-  paragraph,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { afterEntry } from '../text-pieces.js';
 import { isOdd, shortCommit } from './check-words.js';
 import {
@@ -38,16 +19,16 @@ import {
 
 const SIDES: Sides = ['a', 'b'];
 
-export function diffDocument(result: DiffResult): Document {
+export function diffDocument(result: DiffResult): d.Document {
   const { a_info: a, b_info: b, gate, notes, total_delta_bytes: total } = result;
   return {
-    ...document(
+    ...d.document(
       result.schema,
       diffTitle(result),
       ...(a === null
-        ? SIDES.map((side) => paragraph(t`${side}  ${as(side, code(result[side as 'a' | 'b']))}`))
+        ? SIDES.map((side) => d.paragraph(d.t`${side}  ${d.as(side, d.code(result[side as 'a' | 'b']))}`))
         : [sideParagraph('a', a, b), sideParagraph('b', b, a)]),
-      gate !== null && total !== null && paragraph(growthText(total, gate), { key: 'gate' }),
+      gate !== null && total !== null && d.paragraph(growthText(total, gate), { key: 'gate' }),
       notesSection(notes),
       ...differenceParts(result),
     ),
@@ -63,20 +44,23 @@ export function diffTitle({ a_info: a, b_info: b, total_delta_bytes: total }: Di
   return `b has ${formatBytes(Math.abs(total))} ${total > 0 ? 'more' : 'less'} live memory than a${when}`;
 }
 
-export function growthText(total: number, { exceeded, max_growth_bytes: most }: NonNullable<DiffResult['gate']>): Text {
-  const word = mark(exceeded ? 'more than' : 'within', exceeded ? 'bad' : 'good');
-  return t`growth ${changeBytes(total)}: ${word} the ${bytes(most)} allowed`;
+export function growthText(
+  total: number,
+  { exceeded, max_growth_bytes: most }: NonNullable<DiffResult['gate']>,
+): d.Text {
+  const word = d.mark(exceeded ? 'more than' : 'within', exceeded ? 'bad' : 'good');
+  return d.t`growth ${d.changeBytes(total)}: ${word} the ${d.bytes(most)} allowed`;
 }
 
 /** `snapshot#1 · rank 0 · device 0 · peak, after entry 17,531`. */
-export function sideText(side: DiffSide, other: DiffSide, key?: string): Text {
+export function sideText(side: DiffSide, other: DiffSide, key?: string): d.Text {
   const { handle, operand, rank, device, moment, seq, has_trace: hasTrace } = side;
   const at = moment.startsWith('seq:') ? afterEntry(seq) : `${moment}, ${afterEntry(seq)}`;
-  const name = code(handle);
-  return joined(
+  const name = d.code(handle);
+  return d.joined(
     [
       // A file of the same name elsewhere has the same handle.
-      t`${key === undefined ? name : as(key, name)}${handle === other.handle && operand !== other.operand ? t` (${code(operand)})` : ''}`,
+      d.t`${key === undefined ? name : d.as(key, name)}${handle === other.handle && operand !== other.operand ? d.t` (${d.code(operand)})` : ''}`,
       rank !== null && `rank ${rank}`,
       `device ${device}`,
       hasTrace ? at : 'as dumped (no trace)',
@@ -85,17 +69,17 @@ export function sideText(side: DiffSide, other: DiffSide, key?: string): Text {
   );
 }
 
-const sideParagraph = (name: string, side: DiffSide, other: DiffSide): MaybePart =>
-  paragraph(t`${name}  ${sideText(side, other, name)}`);
+const sideParagraph = (name: string, side: DiffSide, other: DiffSide): d.MaybePart =>
+  d.paragraph(d.t`${name}  ${sideText(side, other, name)}`);
 
 /** All but the head. */
-export const differenceParts = (result: DiffResult): MaybePart[] => [
+export const differenceParts = (result: DiffResult): d.MaybePart[] => [
   result.a_info !== null && totalsTable(result),
   componentsSection(result.components, SIDES),
-  result.a_info !== null && section('Call sites', {}, changedSites(result)),
+  result.a_info !== null && d.section('Call sites', {}, changedSites(result)),
   poolsSection(result),
   allocatorSection(result),
-  items(
+  d.items(
     (['only_a', 'only_b'] as const)
       .filter((side) => result.features[side].length > 0)
       .map((side) => `features only in ${side.at(-1)}: ${result.features[side].join(', ')}`),
@@ -103,7 +87,7 @@ export const differenceParts = (result: DiffResult): MaybePart[] => [
   ),
   pairsSection('Other devices', 'devices', result.devices),
   pairsSection('Ranks', 'ranks', result.ranks),
-  section('Peaks, step time and loss', {}, checksTable(judgedChecks(result), { sides: SIDES })),
+  d.section('Peaks, step time and loss', {}, checksTable(judgedChecks(result), { sides: SIDES })),
   changedSection('Settings', 'config', result.config, SIDES),
   changedSection('Environment', 'env', result.env, SIDES),
   changedSection('Versions', 'versions', result.versions, SIDES),
@@ -111,7 +95,7 @@ export const differenceParts = (result: DiffResult): MaybePart[] => [
   suspectsSection(result),
 ];
 
-function totalsTable({ a_info: a, b_info: b }: SnapshotDiff): MaybePart {
+function totalsTable({ a_info: a, b_info: b }: SnapshotDiff): d.MaybePart {
   const rows = [
     ['active', 'active_bytes'],
     ['reserved', 'reserved_bytes'],
@@ -119,61 +103,61 @@ function totalsTable({ a_info: a, b_info: b }: SnapshotDiff): MaybePart {
     ['– pending free', 'pending_bytes'],
     ['– inactive', 'inactive_bytes'],
   ] as const;
-  return table(
+  return d.table(
     rows,
     [
-      column('memory', ([title]) => title),
-      column('delta_bytes', ([, key]) => b[key] - a[key], { title: 'change' }),
-      column('a_bytes', ([, key]) => a[key], { title: 'a' }),
-      column('b_bytes', ([, key]) => b[key], { title: 'b' }),
+      d.column('memory', ([title]) => title),
+      d.column('delta_bytes', ([, key]) => b[key] - a[key], { title: 'change' }),
+      d.column('a_bytes', ([, key]) => a[key], { title: 'a' }),
+      d.column('b_bytes', ([, key]) => b[key], { title: 'b' }),
     ],
     { key: 'totals' },
   );
 }
 
 /** The sites that differ, what is left out, and the sum. */
-function changedSites(result: SnapshotDiff): MaybePart {
+function changedSites(result: SnapshotDiff): d.MaybePart {
   const { sites, remainder, a_info: a, b_info: b } = result;
   const changed = sites.filter(({ delta_bytes }) => delta_bytes !== 0);
   const unchanged = sites.length - changed.length + remainder.sites - remainder.changed;
   const { grown_bytes: grown, shrunk_bytes: shrunk } = remainder;
-  const mixed = grown > 0 && shrunk < 0 ? t`: ${changeBytes(grown)} and ${changeBytes(shrunk)}` : '';
+  const mixed = grown > 0 && shrunk < 0 ? d.t`: ${d.changeBytes(grown)} and ${d.changeBytes(shrunk)}` : '';
   const remaining: SiteRow = {
     ...{ delta_bytes: result.remainder_bytes, sides: null, kind: 'others' },
-    name: t`${counted(remainder.changed, 'smaller site')}${mixed} (--limit 0 shows all sites)`,
+    name: d.t`${d.counted(remainder.changed, 'smaller site')}${mixed} (--limit 0 shows all sites)`,
   };
   const sum: SiteRow = {
-    ...{ delta_bytes: result.total_delta_bytes, kind: 'sum', name: t`all active memory (block sizes)` },
+    ...{ delta_bytes: result.total_delta_bytes, kind: 'sum', name: d.t`all active memory (block sizes)` },
     sides: { a_bytes: a.active_bytes, b_bytes: b.active_bytes, a_count: a.blocks, b_count: b.blocks },
   };
   return sitesTable([...changed.map(siteRow), ...(remainder.changed > 0 ? [remaining] : []), sum], SIDES, [
-    unchanged > 0 && t`${counted(unchanged, 'site has', 'sites have')} as many bytes in a as in b`,
+    unchanged > 0 && d.t`${d.counted(unchanged, 'site has', 'sites have')} as many bytes in a as in b`,
   ]);
 }
 
-const poolsSection = ({ pools }: DiffResult): MaybePart =>
-  section(
+const poolsSection = ({ pools }: DiffResult): d.MaybePart =>
+  d.section(
     'Pools',
     { isFolded: true },
-    table(
+    d.table(
       pools.filter((pool) => pool.delta_reserved_bytes !== 0 || pool.delta_active_bytes !== 0),
       [
-        column('pool', ({ pool, segment_type: type, side_stream: isSide }) =>
-          joined([pool, type, isSide && 'side streams'], ' · '),
+        d.column('pool', ({ pool, segment_type: type, side_stream: isSide }) =>
+          d.joined([pool, type, isSide && 'side streams'], ' · '),
         ),
-        column('delta_reserved_bytes', (pool) => pool.delta_reserved_bytes, { title: 'reserved' }),
-        column('delta_active_bytes', (pool) => pool.delta_active_bytes, { title: 'of it active' }),
-        column('delta_free_bytes', (pool) => pool.delta_reserved_bytes - pool.delta_active_bytes, {
+        d.column('delta_reserved_bytes', (pool) => pool.delta_reserved_bytes, { title: 'reserved' }),
+        d.column('delta_active_bytes', (pool) => pool.delta_active_bytes, { title: 'of it active' }),
+        d.column('delta_free_bytes', (pool) => pool.delta_reserved_bytes - pool.delta_active_bytes, {
           title: 'of it free',
         }),
-        column('segments', (pool) => fromTo(pool.a_segments, pool.b_segments), { align: 'right' }),
+        d.column('segments', (pool) => fromTo(pool.a_segments, pool.b_segments), { align: 'right' }),
       ],
       { key: 'pools' },
     ),
   );
 
 /** Newer torches record more settings; that alone does not make the runs different. */
-function allocatorSection({ settings }: DiffResult): MaybePart {
+function allocatorSection({ settings }: DiffResult): d.MaybePart {
   const alone = SIDES.flatMap((_, i) => {
     const keys = settings.filter(({ a, b }) => (i === 0 ? b : a) === null).map(({ key }) => key);
     return keys.length === 0 ? [] : [`only recorded in ${SIDES[i]}: ${keys.join(', ')}`];
@@ -183,20 +167,20 @@ function allocatorSection({ settings }: DiffResult): MaybePart {
   return changedSection('Allocator settings', 'settings', both, SIDES, alone.length > 0 && alone.join('; '));
 }
 
-const pairsSection = (title: string, key: 'devices' | 'ranks', totals: readonly DiffTotals[]): MaybePart =>
-  section(
+const pairsSection = (title: string, key: 'devices' | 'ranks', totals: readonly DiffTotals[]): d.MaybePart =>
+  d.section(
     title,
     { isFolded: true },
-    table(
+    d.table(
       totals,
       [
-        counts(key === 'ranks' ? 'rank' : 'device', (one) => (key === 'ranks' ? one.rank : one.a_device)),
-        column('delta_active_bytes', (one) => one.delta_active_bytes, { title: 'active' }),
-        column('a_active_bytes', (one) => one.a_active_bytes, { title: 'a' }),
-        column('b_active_bytes', (one) => one.b_active_bytes, { title: 'b' }),
-        column('delta_reserved_bytes', (one) => one.delta_reserved_bytes, { title: 'reserved' }),
-        column('a_reserved_bytes', (one) => one.a_reserved_bytes, { title: 'a' }),
-        column('b_reserved_bytes', (one) => one.b_reserved_bytes, { title: 'b' }),
+        d.counts(key === 'ranks' ? 'rank' : 'device', (one) => (key === 'ranks' ? one.rank : one.a_device)),
+        d.column('delta_active_bytes', (one) => one.delta_active_bytes, { title: 'active' }),
+        d.column('a_active_bytes', (one) => one.a_active_bytes, { title: 'a' }),
+        d.column('b_active_bytes', (one) => one.b_active_bytes, { title: 'b' }),
+        d.column('delta_reserved_bytes', (one) => one.delta_reserved_bytes, { title: 'reserved' }),
+        d.column('a_reserved_bytes', (one) => one.a_reserved_bytes, { title: 'a' }),
+        d.column('b_reserved_bytes', (one) => one.b_reserved_bytes, { title: 'b' }),
       ],
       { key },
     ),
@@ -211,24 +195,27 @@ const judgedChecks = ({ checks }: DiffResult): DiffResult['checks'] =>
       (isOdd(check) || !check.name.includes(':')),
   );
 
-function commitsSection({ commits }: DiffResult): MaybePart {
+function commitsSection({ commits }: DiffResult): d.MaybePart {
   if (commits === null) return null;
   const { a, b, in_between: between, changed_files: files, submodules, touching } = commits;
-  const short = (commit: string | null, none: string): Text => (commit === null ? none : code(shortCommit(commit)));
-  return section(
+  const short = (commit: string | null, none: string): d.Text => (commit === null ? none : d.code(shortCommit(commit)));
+  return d.section(
     'Commits',
     { key: 'commits', fields: { a, b, in_between: between, changed_files: files } },
-    paragraph(t`${short(a, '')} → ${short(b, '')}: ${counted(between, 'commit')}, ${counted(files, 'changed file')}`, {
-      key: 'text',
-    }),
-    items(
+    d.paragraph(
+      d.t`${short(a, '')} → ${short(b, '')}: ${d.counted(between, 'commit')}, ${d.counted(files, 'changed file')}`,
+      {
+        key: 'text',
+      },
+    ),
+    d.items(
       submodules.map(
-        ({ path, from, to }) => t`submodule ${code(path)} ${short(from, 'added')} → ${short(to, 'removed')}`,
+        ({ path, from, to }) => d.t`submodule ${d.code(path)} ${short(from, 'added')} → ${short(to, 'removed')}`,
       ),
       { key: 'submodules' },
     ),
-    items(
-      touching.map(({ sha, subject }) => t`${code(shortCommit(sha))} ${subject}`),
+    d.items(
+      touching.map(({ sha, subject }) => d.t`${d.code(shortCommit(sha))} ${subject}`),
       { key: 'touching' },
     ),
   );

@@ -5,26 +5,7 @@
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { sumOf } from '../../model/lists.js';
 import type { ChangedValue, CompareCheck, CompareResult, Preset, Suspect } from '../../model/results/compare.js';
-import {
-  bytes,
-  type Cell,
-  changeBytes,
-  code,
-  column,
-  count,
-  counted,
-  items,
-  joined,
-  type MaybePart,
-  mark,
-  names,
-  section,
-  shownAs,
-  type Text,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import {
   changeOf,
   checkFigure,
@@ -42,7 +23,7 @@ import { upstreamWords } from './upstream-words.js';
 export type Sides = readonly [a: string, b: string];
 
 const MORE = '--json=full has all';
-export const moreNote = (more: number): Text | false => more > 0 && t`${more} more; ${MORE}`;
+export const moreNote = (more: number): d.Text | false => more > 0 && d.t`${more} more; ${MORE}`;
 
 const MOST_CHARACTERS = 1_000;
 
@@ -52,17 +33,17 @@ export function longText(text: string, most = MOST_CHARACTERS): string {
   return line.length <= most ? line : `${line.slice(0, most)}… (${line.length - most} more characters)`;
 }
 
-export const notesSection = (notes: readonly string[]): MaybePart =>
-  section('Notes', {}, items(notes.map((text) => longText(text))));
+export const notesSection = (notes: readonly string[]): d.MaybePart =>
+  d.section('Notes', {}, d.items(notes.map((text) => longText(text))));
 
 // ---- judged figures
 
 const isBytes = (unit: string): boolean => unit === 'bytes';
 
 /** As its source writes it; words as they are. */
-export function checkCell(value: number | string | null, unit: string): Cell {
+export function checkCell(value: number | string | null, unit: string): d.Cell {
   if (typeof value === 'string') return value.trim() || '(empty)';
-  return shownAs(value, checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
+  return d.shownAs(value, checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
 }
 
 interface ChecksLook {
@@ -74,36 +55,40 @@ interface ChecksLook {
   /** Changes are shares, next to what noise explains. */
   readonly hasNoise?: boolean;
   readonly caption?: string;
-  readonly notes?: readonly (Text | null | false)[];
+  readonly notes?: readonly (d.Text | null | false)[];
 }
 
 /** What the figures of a check are of is below it where it is odd, unless the row before has the same. */
-export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): MaybePart {
+export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): d.MaybePart {
   const { sides, key = 'checks', preset = 'default', status = statusOf, hasNoise = false, ...rest } = look;
   const remarks = checks.map((check) => {
     const isExplained = failsGate(check, preset) || (isOdd(check) && check.status !== 'improvement');
     // How sure the change of a component is follows from that of the whole.
     return isExplained ? longText(remarkOf(check, !hasNoise && !check.name.startsWith('component:'))) : '';
   });
-  return table(
+  return d.table(
     checks,
     [
-      names('name', nameOf, { title: hasNoise ? 'metric' : 'check' }),
-      column('golden', ({ golden, unit }) => checkCell(golden, unit), { title: sides[0], align: 'right' }),
-      column('current', ({ current, unit }) => checkCell(current, unit), { title: sides[1], align: 'right' }),
+      d.names('name', nameOf, { title: hasNoise ? 'metric' : 'check' }),
+      d.column('golden', ({ golden, unit }) => checkCell(golden, unit), { title: sides[0], align: 'right' }),
+      d.column('current', ({ current, unit }) => checkCell(current, unit), { title: sides[1], align: 'right' }),
       !hasNoise &&
-        column('delta', (check) => shownAs(check.delta, changeOf(check), isBytes(check.unit) ? 'change_bytes' : null), {
-          ...{ title: 'change', align: 'right' },
-        }),
-      column(
+        d.column(
+          'delta',
+          (check) => d.shownAs(check.delta, changeOf(check), isBytes(check.unit) ? 'change_bytes' : null),
+          {
+            ...{ title: 'change', align: 'right' },
+          },
+        ),
+      d.column(
         'relative',
-        (check) => shownAs(check.relative, relativeOf(check) || (hasNoise ? changeOf(check) : '')),
+        (check) => d.shownAs(check.relative, relativeOf(check) || (hasNoise ? changeOf(check) : '')),
         // Next to the absolute change it needs no title.
         { title: hasNoise ? 'change' : '', align: 'right' },
       ),
-      column('tolerance', (check) => shownAs(check.tolerance, toleranceOf(check)), { align: 'right' }),
-      hasNoise && column('noise', (check) => shownAs(check.noise, noiseOf(check)), { align: 'right' }),
-      column('status', (check) => mark(status(check), toneOf(check, preset))),
+      d.column('tolerance', (check) => d.shownAs(check.tolerance, toleranceOf(check)), { align: 'right' }),
+      hasNoise && d.column('noise', (check) => d.shownAs(check.noise, noiseOf(check)), { align: 'right' }),
+      d.column('status', (check) => d.mark(status(check), toneOf(check, preset))),
     ],
     {
       key,
@@ -120,7 +105,7 @@ export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): 
 
 const statusOf = ({ why, status }: CompareCheck): string => (why?.code === 'ended_early' ? 'not comparable' : status);
 
-function toneOf(check: CompareCheck, preset: Preset): Tone {
+function toneOf(check: CompareCheck, preset: Preset): d.Tone {
   if (failsGate(check, preset)) return 'bad';
   if (check.status === 'improvement') return 'good';
   return check.status === 'regression' || check.status === 'undecided' ? 'unsure' : 'plain';
@@ -143,35 +128,35 @@ export function changedComponents(components: readonly DiffComponent[]): DiffCom
   return changed.toSorted((a, b) => Math.abs(b.delta_bytes) - Math.abs(a.delta_bytes));
 }
 
-export const componentsSection = (components: readonly DiffComponent[], sides: Sides): MaybePart =>
-  section(
+export const componentsSection = (components: readonly DiffComponent[], sides: Sides): d.MaybePart =>
+  d.section(
     'Components',
     { isFolded: true },
-    table(
+    d.table(
       changedComponents(components),
       [
-        column('component', ({ component }) => component),
-        column('delta_bytes', (one) => one.delta_bytes, { title: 'change' }),
-        column('a_bytes', (one) => one.a_bytes, { title: sides[0] }),
-        column('b_bytes', (one) => one.b_bytes, { title: sides[1] }),
+        d.column('component', ({ component }) => component),
+        d.column('delta_bytes', (one) => one.delta_bytes, { title: 'change' }),
+        d.column('a_bytes', (one) => one.a_bytes, { title: sides[0] }),
+        d.column('b_bytes', (one) => one.b_bytes, { title: sides[1] }),
       ],
       { key: 'components' },
     ),
   );
 
 /** `4`, or `5 → 10`. */
-export const fromTo = (a: number, b: number): Text => (a === b ? count(a) : t`${a} → ${b}`);
+export const fromTo = (a: number, b: number): d.Text => (a === b ? d.count(a) : d.t`${a} → ${b}`);
 
 /** A row of the table of sites: a site, what a limit leaves out, or the sum. */
 export interface SiteRow extends Pick<DiffSite, 'delta_bytes'> {
   readonly sides: Pick<DiffSite, 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count'> | null;
-  readonly name: Text;
+  readonly name: d.Text;
   readonly site?: DiffSite;
   readonly kind?: 'others' | 'sum';
 }
 
 export const siteRow = (site: DiffSite): SiteRow => ({
-  ...{ delta_bytes: site.delta_bytes, sides: site, name: code(site.site), site },
+  ...{ delta_bytes: site.delta_bytes, sides: site, name: d.code(site.site), site },
 });
 
 /** Sites with the callers, and sizes of blocks, that make the difference. */
@@ -181,17 +166,19 @@ const MOST_CALLERS = 3;
 export const sitesTable = (
   rows: readonly SiteRow[],
   [a, b]: Sides,
-  notes: readonly (Text | null | false)[] = [],
+  notes: readonly (d.Text | null | false)[] = [],
   title = 'call site',
-): MaybePart =>
-  table(
+): d.MaybePart =>
+  d.table(
     rows,
     [
-      column('delta_bytes', (row) => row.delta_bytes, { title: 'change' }),
-      column('a_bytes', ({ sides }) => sides?.a_bytes ?? '', { title: a }),
-      column('b_bytes', ({ sides }) => sides?.b_bytes ?? '', { title: b }),
-      column('blocks', ({ sides }) => (sides === null ? '' : fromTo(sides.a_count, sides.b_count)), { align: 'right' }),
-      names('site', ({ name }) => name, { title }),
+      d.column('delta_bytes', (row) => row.delta_bytes, { title: 'change' }),
+      d.column('a_bytes', ({ sides }) => sides?.a_bytes ?? '', { title: a }),
+      d.column('b_bytes', ({ sides }) => sides?.b_bytes ?? '', { title: b }),
+      d.column('blocks', ({ sides }) => (sides === null ? '' : fromTo(sides.a_count, sides.b_count)), {
+        align: 'right',
+      }),
+      d.names('site', ({ name }) => name, { title }),
     ],
     {
       key: 'sites',
@@ -202,7 +189,7 @@ export const sitesTable = (
     },
   );
 
-function siteDetails(site: DiffSite, [a, b]: Sides, isExplained: boolean): Text[] {
+function siteDetails(site: DiffSite, [a, b]: Sides, isExplained: boolean): d.Text[] {
   const { match, a_site: before, through, callers, sizes } = site;
   const line = /:(\d+)(?: \(.*)?$/.exec(before ?? '')?.[1];
   const isMoved = match === 'renamed' || (match === 'moved' && before !== site.site);
@@ -211,31 +198,31 @@ function siteDetails(site: DiffSite, [a, b]: Sides, isExplained: boolean): Text[
     match === 'only_b' && `only in ${b}`,
     match === 'line_shifted' && (line === undefined ? 'another line' : `line ${line} in ${a}`),
     match === 'moved' && !isMoved && `elsewhere in ${a}`,
-    isMoved && t`${match} from ${code(before ?? '')}`,
-    through !== null && t`through ${code(through)}`,
+    isMoved && d.t`${match} from ${d.code(before ?? '')}`,
+    through !== null && d.t`through ${d.code(through)}`,
     ...(isExplained ? callers.filter(({ delta_bytes }) => delta_bytes !== 0).slice(0, MOST_CALLERS) : []).map(
-      ({ delta_bytes, caller }) => t`${changeBytes(delta_bytes)} called by ${code(caller)}`,
+      ({ delta_bytes, caller }) => d.t`${d.changeBytes(delta_bytes)} called by ${d.code(caller)}`,
     ),
     // Memory without a stack can only be described by its sizes.
     ...(isExplained && site.site.startsWith('(') ? sizes.slice(0, MOST_CALLERS) : []).map(
-      ({ size_bytes, a_count, b_count }) => t`blocks of ${bytes(size_bytes)}: ${a_count} → ${b_count}`,
+      ({ size_bytes, a_count, b_count }) => d.t`blocks of ${d.bytes(size_bytes)}: ${a_count} → ${b_count}`,
     ),
-  ].filter((text): text is Text => text !== false);
+  ].filter((text): text is d.Text => text !== false);
 }
 
 /** The sites that hold more in b than in a, `limit` of them, and what became of the others. */
-export function grownSites(sites: readonly DiffSite[], names: Sides, limit: number, howToSeeAll = MORE): MaybePart {
+export function grownSites(sites: readonly DiffSite[], names: Sides, limit: number, howToSeeAll = MORE): d.MaybePart {
   const grown = sites.filter(({ delta_bytes }) => delta_bytes > 0).toSorted((a, b) => b.delta_bytes - a.delta_bytes);
   const shrunk = sites.filter(({ delta_bytes }) => delta_bytes < 0);
-  const words = (of: readonly DiffSite[], word: string, verb: string): Text | false => {
+  const words = (of: readonly DiffSite[], word: string, verb: string): d.Text | false => {
     const size = Math.abs(sumOf(of.map(({ delta_bytes }) => delta_bytes)));
-    return of.length > 0 && t`${counted(of.length, word)} ${verb} by ${bytes(size)}`;
+    return of.length > 0 && d.t`${d.counted(of.length, word)} ${verb} by ${d.bytes(size)}`;
   };
   const hidden = grown.slice(limit);
-  const summary = joined([words(hidden, 'more site', 'grew'), words(shrunk, 'site', 'shrank')], ', ');
-  const note = hidden.length > 0 ? t`${summary} (${howToSeeAll})` : shrunk.length > 0 && summary;
+  const summary = d.joined([words(hidden, 'more site', 'grew'), words(shrunk, 'site', 'shrank')], ', ');
+  const note = hidden.length > 0 ? d.t`${summary} (${howToSeeAll})` : shrunk.length > 0 && summary;
   const shown = sitesTable(grown.slice(0, limit).map(siteRow), names, [note], 'call site that grew');
-  return section('Call sites', { isFolded: true }, shown ?? (note !== false && items([note])));
+  return d.section('Call sites', { isFolded: true }, shown ?? (note !== false && d.items([note])));
 }
 
 // ---- settings and suspects
@@ -243,25 +230,25 @@ export function grownSites(sites: readonly DiffSite[], names: Sides, limit: numb
 const MOST_VALUES = 20;
 
 /** Null is what a side does not set. */
-export const settingCell = (value: string | null): Cell =>
-  value === null ? shownAs(null, '(not set)') : value || '(empty)';
+export const settingCell = (value: string | null): d.Cell =>
+  value === null ? d.shownAs(null, '(not set)') : value || '(empty)';
 
 export const changedSection = (
   title: string,
   key: string,
   values: readonly ChangedValue[],
   [a, b]: Sides,
-  note: Text | false = false,
-): MaybePart =>
-  section(
+  note: d.Text | false = false,
+): d.MaybePart =>
+  d.section(
     `${title}: ${values.length} ${values.length === 1 ? 'differs' : 'differ'}`,
     { isFolded: true },
-    table(
+    d.table(
       values.slice(0, MOST_VALUES),
       [
-        names('key', (value) => value.key),
-        names('a', (value) => settingCell(value.a), { title: a }),
-        names('b', (value) => settingCell(value.b), { title: b }),
+        d.names('key', (value) => value.key),
+        d.names('a', (value) => settingCell(value.a), { title: a }),
+        d.names('b', (value) => settingCell(value.b), { title: b }),
       ],
       { key, notes: [moreNote(values.length - MOST_VALUES), note] },
     ),
@@ -275,17 +262,20 @@ const MOST_LINES = 8;
 const MOST_COMMITS = 3;
 const MOST_KEYS = 8;
 
-export function suspectsSection({ suspects, config, env }: Suspected, most = MOST_SUSPECTS): MaybePart {
+export function suspectsSection({ suspects, config, env }: Suspected, most = MOST_SUSPECTS): d.MaybePart {
   const named = new Set(suspects.map(({ key }) => key));
   const unsuspected = [...env, ...config].map(({ key }) => key).filter((key) => !named.has(key));
   const more = unsuspected.length - MOST_KEYS;
-  const also = t`also changed, not suspected: ${joined(unsuspected.slice(0, MOST_KEYS).map(code), ', ')}${more > 0 ? t` and ${more} more` : ''}`;
-  return section(
+  const also = d.t`also changed, not suspected: ${d.joined(unsuspected.slice(0, MOST_KEYS).map(d.code), ', ')}${more > 0 ? d.t` and ${more} more` : ''}`;
+  return d.section(
     'Suspects, the likeliest first',
     {},
-    table(
+    d.table(
       suspects.slice(0, most),
-      [column('score', ({ score }) => shownAs(score, score.toFixed(2)), { align: 'right' }), names('suspect', placeOf)],
+      [
+        d.column('score', ({ score }) => d.shownAs(score, score.toFixed(2)), { align: 'right' }),
+        d.names('suspect', placeOf),
+      ],
       {
         key: 'suspects',
         under: suspectDetails,
@@ -299,17 +289,17 @@ export function suspectsSection({ suspects, config, env }: Suspected, most = MOS
 }
 
 /** File and hunk, or key and file. */
-const placeOf = ({ file, hunk, key }: Suspect): Text =>
+const placeOf = ({ file, hunk, key }: Suspect): d.Text =>
   key !== undefined
-    ? t`${code(key)}${file === '' ? '' : t` (${code(file)})`}`
-    : joined([code(file), hunk !== undefined && code(hunk)], '  ');
+    ? d.t`${d.code(key)}${file === '' ? '' : d.t` (${d.code(file)})`}`
+    : d.joined([d.code(file), hunk !== undefined && d.code(hunk)], '  ');
 
-function suspectDetails({ reason, lines, commits }: Suspect): Text[] {
+function suspectDetails({ reason, lines, commits }: Suspect): d.Text[] {
   const more = commits.length - MOST_COMMITS;
   return [
     longText(reason),
-    ...lines.slice(0, MOST_LINES).map((line) => code(`${line.slice(0, 1)} ${line.slice(1).trim()}`)),
-    ...commits.slice(0, MOST_COMMITS).map(({ sha, subject }) => t`${code(shortCommit(sha))} ${subject}`),
-    ...(more > 0 ? [t`and ${counted(more, 'more commit')}`] : []),
+    ...lines.slice(0, MOST_LINES).map((line) => d.code(`${line.slice(0, 1)} ${line.slice(1).trim()}`)),
+    ...commits.slice(0, MOST_COMMITS).map(({ sha, subject }) => d.t`${d.code(shortCommit(sha))} ${subject}`),
+    ...(more > 0 ? [d.t`and ${d.counted(more, 'more commit')}`] : []),
   ];
 }

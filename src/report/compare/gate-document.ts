@@ -1,17 +1,7 @@
 /** A gate for the log of a job: the verdict, one line a metric, and what to do next. */
 import type { CompareCheck } from '../../model/results/compare.js';
 import type { GateResult, GateVerdict } from '../../model/results/gate.js';
-import {
-  code,
-  counted as countedText,
-  type Document,
-  document,
-  type MaybePart,
-  paragraph,
-  section,
-  type Text,
-  t,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { counted } from '../text-pieces.js';
 import { failsGate, isListed, relativeOf, runWords } from './check-words.js';
 import { contractSection, headParts, verdictTitle } from './compare-document.js';
@@ -29,31 +19,31 @@ const SIDES: Sides = ['baseline', 'now'];
 const SITES_SHOWN = 3;
 const SUSPECTS_SHOWN = 3;
 
-export function gateDocument(result: GateResult): Document {
+export function gateDocument(result: GateResult): d.Document {
   const { schema, verdict, checks, current, golden, baseline, warned } = result;
   const listed = checks.filter((check) => isListed(check, warned));
   const shown = listed.filter(({ name, status }) => !name.includes(':') || status !== 'pass');
   const hidden = listed.length - shown.length;
   const isWorse = verdict === 'regression';
-  return document(
+  return d.document(
     schema,
     verdictTitle('gate', verdict),
     ...headParts(
       result,
-      t`${runWords(current, false)} against baseline ${runWords(golden, false)} of ${code(baseline)}`,
+      d.t`${runWords(current, false)} against baseline ${runWords(golden, false)} of ${d.code(baseline)}`,
     ),
     result.refused !== null && contractSection(result),
     checksTable(shown, {
       ...{ sides: SIDES, hasNoise: true, status: (check) => resultOf(check, result) },
-      notes: [hidden > 0 && t`${countedText(hidden, 'component or stage', 'components and stages')} within tolerance`],
+      notes: [hidden > 0 && d.t`${d.counted(hidden, 'component or stage', 'components and stages')} within tolerance`],
     }),
     ...(isWorse ? differenceParts(result) : []),
     notesSection(result.notes),
-    section('Next', {}, paragraph(nextStep(result), { key: 'next' })),
+    d.section('Next', {}, d.paragraph(nextStep(result), { key: 'next' })),
   );
 }
 
-const differenceParts = (result: GateResult): MaybePart[] => [
+const differenceParts = (result: GateResult): d.MaybePart[] => [
   suspectsSection(result, SUSPECTS_SHOWN),
   componentsSection(result.components, SIDES),
   grownSites(result.sites, SIDES, SITES_SHOWN),
@@ -71,18 +61,18 @@ function resultOf(check: CompareCheck, { verdict, refused }: GateResult): string
   return isWarning && (!check.gate || check.delta !== null) ? 'warning' : check.status;
 }
 
-function nextStep({ verdict, baseline, operands, checks, refused, update }: GateResult): Text {
+function nextStep({ verdict, baseline, operands, checks, refused, update }: GateResult): d.Text {
   const runs = operands.map((operand) => ` ${word(operand)}`).join('');
   const first = operands[0] === undefined ? '' : ` ${word(operands[0])}`;
   const gate = `mbforensics gate${runs} --baseline ${word(baseline)}`;
-  const compare = code(`mbforensics compare${first} --golden ${word(baseline)}`);
-  if (update !== null) return code(`git add ${word(baseline)}`);
+  const compare = d.code(`mbforensics compare${first} --golden ${word(baseline)}`);
+  if (update !== null) return d.code(`git add ${word(baseline)}`);
   const status = checks.find(({ name }) => name === 'status');
   if (refused === null && status?.status !== 'pass' && status?.status !== 'info')
-    return code(`mbforensics diagnose${first}`);
-  if (verdict === 'regression') return t`${compare}; if the change is wanted: ${code(`${gate} --update`)}`;
+    return d.code(`mbforensics diagnose${first}`);
+  if (verdict === 'regression') return d.t`${compare}; if the change is wanted: ${d.code(`${gate} --update`)}`;
   if (verdict === 'warning')
-    return t`judge several runs together, or record repeats: ${code(`${gate} --update --append`)}`;
+    return d.t`judge several runs together, or record repeats: ${d.code(`${gate} --update --append`)}`;
   return verdict === 'undecided' ? compare : 'nothing to do';
 }
 

@@ -2,57 +2,35 @@
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
 import type { GoldenChangeResult, GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import {
-  as,
-  bytes,
-  type Cell,
-  code,
-  column,
-  counted,
-  counts,
-  type Document,
-  document,
-  fact,
-  facts,
-  joined,
-  type MaybePart,
-  ms,
-  names,
-  paragraph,
-  section,
-  shownAs,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { byteRange, figure, plain, rankList, UNKNOWN } from '../text-pieces.js';
 import { nameOf, shortCommit } from './check-words.js';
 import { checkCell } from './difference.js';
 
-export function goldenListDocument({ schema, db, goldens }: GoldenListResult): Document {
-  const place = as('db', code(db));
+export function goldenListDocument({ schema, db, goldens }: GoldenListResult): d.Document {
+  const place = d.as('db', d.code(db));
   if (goldens.length === 0)
-    return document(
+    return d.document(
       schema,
-      t`No golden values in ${place}`,
-      paragraph(t`${code('mbforensics golden add RUN --name NAME')} makes them of a run`, { key: 'help' }),
+      d.t`No golden values in ${place}`,
+      d.paragraph(d.t`${d.code('mbforensics golden add RUN --name NAME')} makes them of a run`, { key: 'help' }),
     );
-  return document(
+  return d.document(
     schema,
-    t`Golden values in ${place}`,
-    table(
+    d.t`Golden values in ${place}`,
+    d.table(
       goldens,
       [
-        names('name', (golden) => golden.name, { title: 'golden' }),
-        counts('runs', (golden) => golden.runs),
-        names('commit', (golden) => commitList(golden.commits)),
-        column('ending', ({ ending }) => (ending === null ? 'differs' : plain(ending)), { title: 'ended' }),
-        column('peak_allocated_bytes', (golden) => golden.peak_allocated_bytes),
-        column('step_ms', (golden) => golden.step_ms),
-        column('spread_share', ({ spread_percent: spread }) =>
-          shownAs(spread, spread === null ? UNKNOWN : `${spread.toFixed(2)} %`),
+        d.names('name', (golden) => golden.name, { title: 'golden' }),
+        d.counts('runs', (golden) => golden.runs),
+        d.names('commit', (golden) => commitList(golden.commits)),
+        d.column('ending', ({ ending }) => (ending === null ? 'differs' : plain(ending)), { title: 'ended' }),
+        d.column('peak_allocated_bytes', (golden) => golden.peak_allocated_bytes),
+        d.column('step_ms', (golden) => golden.step_ms),
+        d.column('spread_share', ({ spread_percent: spread }) =>
+          d.shownAs(spread, spread === null ? UNKNOWN : `${spread.toFixed(2)} %`),
         ),
-        column('added_at', (golden) => golden.added_at.slice(0, 10), { title: 'added' }),
+        d.column('added_at', (golden) => golden.added_at.slice(0, 10), { title: 'added' }),
       ],
       { key: 'goldens', fields: ({ ending, added_at }) => ({ ending, added_at }) },
     ),
@@ -71,29 +49,29 @@ const CHANGES: Readonly<Record<GoldenChangeResult['change'], string>> = {
   removed: 'removed, of',
 };
 
-export const goldenChangeDocument = ({ schema, change, name, runs, where }: GoldenChangeResult): Document => ({
-  ...document(
+export const goldenChangeDocument = ({ schema, change, name, runs, where }: GoldenChangeResult): d.Document => ({
+  ...d.document(
     schema,
-    t`golden ${as('name', code(name))}: ${CHANGES[change]} ${counted(runs, 'run', 'runs', 'runs')} (${as('where', code(where))})`,
+    d.t`golden ${d.as('name', d.code(name))}: ${CHANGES[change]} ${d.counted(runs, 'run', 'runs', 'runs')} (${d.as('where', d.code(where))})`,
   ),
   fields: { change },
 });
 
-export function goldenShowDocument({ schema, name, source, runs, bands }: GoldenShowResult): Document {
+export function goldenShowDocument({ schema, name, source, runs, bands }: GoldenShowResult): d.Document {
   const job = distinct(runs.map(jobWords)).join('; ');
-  return document(
+  return d.document(
     schema,
-    t`golden ${as('name', code(name))}: ${counted(runs.length, 'run')}, from ${as('source', code(source))}`,
+    d.t`golden ${d.as('name', d.code(name))}: ${d.counted(runs.length, 'run')}, from ${d.as('source', d.code(source))}`,
     ...(runs.length === 0
-      ? [paragraph('it holds no run')]
+      ? [d.paragraph('it holds no run')]
       : [
-          job !== '' && paragraph(job, { key: 'job' }),
+          job !== '' && d.paragraph(job, { key: 'job' }),
           runTable(runs),
           stageSection(runs),
           peakSection(runs),
-          section('Step time', {}, stepTable(runs)),
-          section('Noise between runs', {}, bandTable(bands)),
-          section('Settings', {}, facts(surroundings(runs), { key: 'settings' })),
+          d.section('Step time', {}, stepTable(runs)),
+          d.section('Noise between runs', {}, bandTable(bands)),
+          d.section('Settings', {}, d.facts(surroundings(runs), { key: 'settings' })),
         ]),
   );
 }
@@ -119,17 +97,17 @@ const reserved: OfRank = (rank) => rank.peak_reserved_bytes;
 const largest = (ranks: readonly MeasuredRank[], of: OfRank): number | null =>
   ranks.map(of).reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
 
-const runTable = (runs: readonly Measurement[]): MaybePart =>
-  table(
+const runTable = (runs: readonly Measurement[]): d.MaybePart =>
+  d.table(
     runs,
     [
-      names('run', ({ run }) => run),
-      names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
-      column('ending', ({ status }) => plain(status.ending), { title: 'ended' }),
-      column('iterations', ({ status }) => iterationWords(status), { align: 'right' }),
-      column('peak_allocated_bytes', ({ ranks }) => largest(ranks, allocated)),
-      column('peak_reserved_bytes', ({ ranks }) => largest(ranks, reserved)),
-      column('step_ms', ({ steps }) => steps?.median_ms ?? null),
+      d.names('run', ({ run }) => run),
+      d.names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
+      d.column('ending', ({ status }) => plain(status.ending), { title: 'ended' }),
+      d.column('iterations', ({ status }) => iterationWords(status), { align: 'right' }),
+      d.column('peak_allocated_bytes', ({ ranks }) => largest(ranks, allocated)),
+      d.column('peak_reserved_bytes', ({ ranks }) => largest(ranks, reserved)),
+      d.column('step_ms', ({ steps }) => steps?.median_ms ?? null),
     ],
     {
       key: 'runs',
@@ -142,17 +120,17 @@ const runTable = (runs: readonly Measurement[]): MaybePart =>
   );
 
 /** `1–50 of 100`. */
-function iterationWords(status: Measurement['status']): Cell {
+function iterationWords(status: Measurement['status']): d.Cell {
   const { first_iteration: first, last_iteration: last, target_iterations: target } = status;
   if (first === null || last === null) return null;
-  return t`${first}–${last}${target === null || target === last ? '' : t` of ${target}`}`;
+  return d.t`${first}–${last}${target === null || target === last ? '' : d.t` of ${target}`}`;
 }
 
 /** Of each stage the rank that has most, from run to run. */
-function stageSection(runs: readonly Measurement[]): MaybePart {
+function stageSection(runs: readonly Measurement[]): d.MaybePart {
   const ranks = runs.flatMap((run) => run.ranks);
   const stages = [...new Set(ranks.map(({ stage }) => stage))].toSorted((a, b) => (a ?? 1e9) - (b ?? 1e9));
-  const range = (stage: number | null, of: OfRank): Text => {
+  const range = (stage: number | null, of: OfRank): d.Text => {
     const sizes = runs.map((run) =>
       largest(
         run.ranks.filter((rank) => rank.stage === stage),
@@ -161,17 +139,17 @@ function stageSection(runs: readonly Measurement[]): MaybePart {
     );
     return byteRange(sizes.filter((size) => size !== null));
   };
-  return section(
+  return d.section(
     'Peaks by stage, of the rank that has most',
     {},
-    table(
+    d.table(
       stages,
       [
-        column('stage', (stage) => stage ?? 'unknown', { align: 'left' }),
-        column('ranks', (stage) => rankList(ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank))),
-        column('first_allocated', (stage) => range(stage, (rank) => rank.first_peak_allocated_bytes), RIGHT),
-        column('allocated', (stage) => range(stage, allocated), RIGHT),
-        column('reserved', (stage) => range(stage, reserved), RIGHT),
+        d.column('stage', (stage) => stage ?? 'unknown', { align: 'left' }),
+        d.column('ranks', (stage) => rankList(ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank))),
+        d.column('first_allocated', (stage) => range(stage, (rank) => rank.first_peak_allocated_bytes), RIGHT),
+        d.column('allocated', (stage) => range(stage, allocated), RIGHT),
+        d.column('reserved', (stage) => range(stage, reserved), RIGHT),
       ],
       { key: 'stages' },
     ),
@@ -180,23 +158,23 @@ function stageSection(runs: readonly Measurement[]): MaybePart {
 const RIGHT = { align: 'right' } as const;
 
 /** Of the snapshot with the most active bytes. */
-function peakSection(runs: readonly Measurement[]): MaybePart {
+function peakSection(runs: readonly Measurement[]): d.MaybePart {
   const peaks = runs.flatMap((run) => run.peaks);
   const [peak] = peaks.toSorted((a, b) => b.active_bytes - a.active_bytes);
   if (peak === undefined) return null;
   const { handle, rank, device, moment, basis, active_bytes: active } = peak;
-  return section(
+  return d.section(
     `Components ${moment === 'dump' ? 'as dumped' : 'at the peak'}`,
     { key: 'peak' },
-    paragraph(
-      t`${joined([as('handle', code(handle)), rank !== null && `rank ${rank}`, `device ${device}`], ' · ')}: ${as('active_bytes', bytes(active))} active${basis === 'actual' ? '' : ' (approximate)'}, ${as('reserved_bytes', bytes(peak.reserved_bytes))} reserved`,
+    d.paragraph(
+      d.t`${d.joined([d.as('handle', d.code(handle)), rank !== null && `rank ${rank}`, `device ${device}`], ' · ')}: ${d.as('active_bytes', d.bytes(active))} active${basis === 'actual' ? '' : ' (approximate)'}, ${d.as('reserved_bytes', d.bytes(peak.reserved_bytes))} reserved`,
     ),
-    table(
+    d.table(
       componentsOf(peak),
       [
-        column('component', ([component]) => component),
-        column('bytes', ([, size]) => size, { title: 'live' }),
-        column('share', ([, size]) => size / active),
+        d.column('component', ([component]) => component),
+        d.column('bytes', ([, size]) => size, { title: 'live' }),
+        d.column('share', ([, size]) => size / active),
       ],
       { key: 'components' },
     ),
@@ -210,34 +188,36 @@ function componentsOf({ components, active_bytes: active }: MeasuredPeak): (read
 }
 
 /** The steady window of each run. */
-function stepTable(runs: readonly Measurement[]): MaybePart {
+function stepTable(runs: readonly Measurement[]): d.MaybePart {
   const rows = runs.flatMap(({ run, steps }) => (steps === null ? [] : [{ run, ...steps }]));
-  const deviation = (value: number | null, spread: number | null): Cell =>
+  const deviation = (value: number | null, spread: number | null): d.Cell =>
     value === null ? null : `${figure(value)}${spread === null ? '' : ` ± ${figure(spread)}`}`;
-  return table<MeasuredSteps & { readonly run: string }>(rows, [
-    names('run', ({ run }) => run),
-    column('median_ms', (one) => t`${ms(one.median_ms)} ± ${ms(one.spread_ms)}`),
-    column('min_ms', (one) => one.min_ms, { title: 'least' }),
-    column('max_ms', (one) => one.max_ms, { title: 'greatest' }),
-    column('iterations', ({ from, to }) => t`${from}–${to}`, RIGHT),
-    counts('warm_up', (one) => one.warm_up, { title: 'left out before' }),
-    column('tflops', (one) => deviation(one.median_tflops, one.spread_tflops), { title: 'TFLOP/s/GPU', ...RIGHT }),
+  return d.table<MeasuredSteps & { readonly run: string }>(rows, [
+    d.names('run', ({ run }) => run),
+    d.column('median_ms', (one) => d.t`${d.ms(one.median_ms)} ± ${d.ms(one.spread_ms)}`),
+    d.column('min_ms', (one) => one.min_ms, { title: 'least' }),
+    d.column('max_ms', (one) => one.max_ms, { title: 'greatest' }),
+    d.column('iterations', ({ from, to }) => d.t`${from}–${to}`, RIGHT),
+    d.counts('warm_up', (one) => one.warm_up, { title: 'left out before' }),
+    d.column('tflops', (one) => deviation(one.median_tflops, one.spread_tflops), { title: 'TFLOP/s/GPU', ...RIGHT }),
   ]);
 }
 
-const bandTable = (bands: readonly NoiseBand[]): MaybePart =>
-  table(
+const bandTable = (bands: readonly NoiseBand[]): d.MaybePart =>
+  d.table(
     bands,
     [
-      names('metric', ({ metric, unit }) => nameOf({ name: metric, unit })),
-      counts('runs', ({ runs }) => runs),
+      d.names('metric', ({ metric, unit }) => nameOf({ name: metric, unit })),
+      d.counts('runs', ({ runs }) => runs),
       ...(['low', 'median', 'high', 'spread'] as const).map((key) =>
-        column<NoiseBand>(key, (band) => checkCell(band[key], band.unit), RIGHT),
+        d.column<NoiseBand>(key, (band) => checkCell(band[key], band.unit), RIGHT),
       ),
-      column(
+      d.column(
         'spread_share',
         ({ spread, median }) =>
-          spread === null || median === 0 ? '' : shownAs(spread / median, `${((100 * spread) / median).toFixed(2)} %`),
+          spread === null || median === 0
+            ? ''
+            : d.shownAs(spread / median, `${((100 * spread) / median).toFixed(2)} %`),
         { title: '' },
       ),
     ],
@@ -272,7 +252,7 @@ function surroundings(runs: readonly Measurement[]) {
   const list = (values: Iterable<readonly [string, readonly string[]]>, between: string): string[] =>
     [...values].map(([key, texts]) => `${key}${between}${texts.join(' | ')}`);
   const line = (key: string, texts: readonly string[], separator: string) =>
-    texts.length > 0 && fact(key, texts.join(separator));
+    texts.length > 0 && d.fact(key, texts.join(separator));
   const more = config.size - shown.length;
   return [
     line('versions', list(versions, ' '), ', '),
@@ -286,7 +266,7 @@ function surroundings(runs: readonly Measurement[]) {
       ),
       ', ',
     ),
-    more > 0 && fact('other_settings', t`${more} (--json=full)`),
+    more > 0 && d.fact('other_settings', d.t`${more} (--json=full)`),
     line('disturbed', disturbed, '; '),
   ];
 }

@@ -7,23 +7,7 @@ import {
   type HistoryResult,
 } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import {
-  type Cell,
-  column,
-  counts,
-  type Document,
-  type Drawing,
-  document,
-  items,
-  type MaybePart,
-  mark,
-  names,
-  note,
-  section,
-  shownAs,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { counted, figure, grouped, stepTime } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 import { moreNote, notesSection } from './difference.js';
@@ -43,10 +27,10 @@ const MOST_CHANGES = 12;
 /** The largest number of sigmas printed; larger values are meaningless. */
 const MOST_SIGMA = 99;
 
-export function historyDocument(result: HistoryResult, look: HistoryLook): Document {
+export function historyDocument(result: HistoryResult, look: HistoryLook): d.Document {
   const { schema, metric, unit, by, order, points, noise, min_change, notes } = result;
   return {
-    ...document(
+    ...d.document(
       schema,
       `${HISTORY_METRICS[metric].title} by ${by} · ${countsOf(result)}`,
       points.length > 0 && chartOf(result, look.ascii),
@@ -59,7 +43,7 @@ export function historyDocument(result: HistoryResult, look: HistoryLook): Docum
 }
 
 /** All below the chart. */
-export const historyParts = (result: HistoryResult, look: Pick<HistoryLook, 'points'>): MaybePart[] => [
+export const historyParts = (result: HistoryResult, look: Pick<HistoryLook, 'points'>): d.MaybePart[] => [
   changeSection(result),
   pointTable(result, look.points),
 ];
@@ -76,7 +60,7 @@ function countsOf({ points, by, left_out, noise, unit }: HistoryResult): string 
   ].join(' · ');
 }
 
-function chartOf(result: HistoryResult, ascii: boolean): Drawing {
+function chartOf(result: HistoryResult, ascii: boolean): d.Drawing {
   const { points, change_points, unit } = result;
   const dead = points.flatMap(({ ending }, index) => (ending === 'ok' ? [] : [{ index, sign: '×' }]));
   const changes = change_points.map(({ index }) => ({ index, sign: '▲' }));
@@ -112,7 +96,7 @@ export function scaleOf(
   return most >= KIB ? { factor: 1 / KIB, name: 'KiB' } : { factor: 1, name: 'B' };
 }
 
-function changeSection(result: HistoryResult): MaybePart {
+function changeSection(result: HistoryResult): d.MaybePart {
   const { change_points: changes, drifts, apart: outliers, points, unit, min_change: least } = result;
   const level = (before: number, after: number): string =>
     `${valueText(before, unit)} → ${valueText(after, unit)}, ${changeText(before, after, unit)}`;
@@ -128,34 +112,42 @@ function changeSection(result: HistoryResult): MaybePart {
           `the last point, ${shortName(result, last.index)}, differs: ${level(last.level, points.at(-1)!.value)}; one point does not make a change point`,
         ]),
   ];
-  const none = note(`no change of ${Number((100 * least).toFixed(1))} % or more beyond noise`, { key: 'no_change' });
-  return section(
+  const none = d.note(`no change of ${Number((100 * least).toFixed(1))} % or more beyond noise`, { key: 'no_change' });
+  return d.section(
     'Change points',
     {},
     changes.length + texts.length === 0 && none,
     changeTable(changes, unit),
-    items(texts, { key: 'drifts' }),
+    d.items(texts, { key: 'drifts' }),
   );
 }
 
 const RIGHT = { align: 'right' } as const;
 
-const changeTable = (changes: readonly HistoryChange[], unit: Unit): MaybePart =>
-  table(
+const changeTable = (changes: readonly HistoryChange[], unit: Unit): d.MaybePart =>
+  d.table(
     changes.slice(-MOST_CHANGES),
     [
       changes.some(({ commit }) => commit !== null) &&
-        names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
-      names('run', ({ run }) => run),
-      column('before', ({ before }) => valueCell(before, unit), RIGHT),
-      column('after', (change) => valueCell(change.after, unit, change.is_lower_bound ? '≥ ' : ''), RIGHT),
-      column('delta', (change) => shownAs(change.delta, signedText(change.delta, unit)), { title: 'change', ...RIGHT }),
-      column('relative', (change) => shownAs(change.relative, relativeText(change.relative)), { title: '', ...RIGHT }),
-      column('z', ({ z }) => shownAs(z, z === null ? 'no noise seen' : sigmas(Math.abs(z))), {
+        d.names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
+      d.names('run', ({ run }) => run),
+      d.column('before', ({ before }) => valueCell(before, unit), RIGHT),
+      d.column('after', (change) => valueCell(change.after, unit, change.is_lower_bound ? '≥ ' : ''), RIGHT),
+      d.column('delta', (change) => d.shownAs(change.delta, signedText(change.delta, unit)), {
+        title: 'change',
+        ...RIGHT,
+      }),
+      d.column('relative', (change) => d.shownAs(change.relative, relativeText(change.relative)), {
+        title: '',
+        ...RIGHT,
+      }),
+      d.column('z', ({ z }) => d.shownAs(z, z === null ? 'no noise seen' : sigmas(Math.abs(z))), {
         title: 'noise',
         ...RIGHT,
       }),
-      column('effect', (change) => (change.is_worse ? mark('worse', 'bad') : mark('better', 'good')), { title: '' }),
+      d.column('effect', (change) => (change.is_worse ? d.mark('worse', 'bad') : d.mark('better', 'good')), {
+        title: '',
+      }),
     ],
     {
       key: 'change_points',
@@ -178,8 +170,8 @@ export function valueText(value: number, unit: Unit): string {
   return unit === 'count' && Number.isInteger(value) ? formatCount(value) : figure(value);
 }
 
-const valueCell = (value: number, unit: Unit, prefix = ''): Cell =>
-  shownAs(value, `${prefix}${valueText(value, unit)}`, unit === 'bytes' ? 'bytes' : null);
+const valueCell = (value: number, unit: Unit, prefix = ''): d.Cell =>
+  d.shownAs(value, `${prefix}${valueText(value, unit)}`, unit === 'bytes' ? 'bytes' : null);
 
 const signOf = (value: number): string => (value > 0 ? '+' : value < 0 ? '-' : '');
 const signedText = (delta: number, unit: Unit): string => `${signOf(delta)}${valueText(Math.abs(delta), unit)}`;
@@ -200,33 +192,33 @@ export function shortName({ by, points }: HistoryResult, index: number): string 
 export const prefixOf = (point: HistoryPoint): string => (point.is_lower_bound ? '≥ ' : point.approximate ? '≈ ' : '');
 export const ENDINGS = { ok: '', oom: 'out of memory', failed: 'failed' } as const;
 
-function pointTable({ points, change_points, by, unit }: HistoryResult, limit = points.length): MaybePart {
+function pointTable({ points, change_points, by, unit }: HistoryResult, limit = points.length): d.MaybePart {
   const changed = new Set(change_points.map(({ index }) => index));
   const first = Math.max(0, points.length - limit);
   const rows = points.slice(first);
   const hasRange = rows.some(({ low, high }) => low !== high);
-  return section(
+  return d.section(
     'Points',
     {},
-    table(
+    d.table(
       rows,
       [
-        changed.size > 0 && column('mark', (_, i) => (changed.has(first + i) ? '▲' : ''), { title: '' }),
+        changed.size > 0 && d.column('mark', (_, i) => (changed.has(first + i) ? '▲' : ''), { title: '' }),
         rows.some(({ commit }) => commit !== null) &&
-          names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
-        names('run', ({ run }) => run),
-        rows.some(({ label }) => label !== null) && column('label', ({ label }) => label),
-        column('value', (point) => valueCell(point.value, unit, prefixOf(point)), RIGHT),
-        hasRange && column('low', ({ low }) => valueCell(low, unit), { title: 'least', ...RIGHT }),
-        hasRange && column('high', ({ high }) => valueCell(high, unit), { title: 'greatest', ...RIGHT }),
-        by === 'commit' && rows.some(({ runs }) => runs > 1) && counts('runs', ({ runs }) => runs),
+          d.names('commit', ({ commit }) => (commit === null ? null : shortCommit(commit))),
+        d.names('run', ({ run }) => run),
+        rows.some(({ label }) => label !== null) && d.column('label', ({ label }) => label),
+        d.column('value', (point) => valueCell(point.value, unit, prefixOf(point)), RIGHT),
+        hasRange && d.column('low', ({ low }) => valueCell(low, unit), { title: 'least', ...RIGHT }),
+        hasRange && d.column('high', ({ high }) => valueCell(high, unit), { title: 'greatest', ...RIGHT }),
+        by === 'commit' && rows.some(({ runs }) => runs > 1) && d.counts('runs', ({ runs }) => runs),
         rows.some(({ ending }) => ending !== 'ok') &&
-          column('ending', ({ ending }) => ENDINGS[ending], { title: 'ended' }),
+          d.column('ending', ({ ending }) => ENDINGS[ending], { title: 'ended' }),
       ],
       {
         key: 'points',
         fields: ({ commit, ending, is_lower_bound }) => ({ commit, ending, is_lower_bound }),
-        notes: [first > 0 && t`${first} earlier points not listed; --limit 0 lists all`],
+        notes: [first > 0 && d.t`${first} earlier points not listed; --limit 0 lists all`],
       },
     ),
   );

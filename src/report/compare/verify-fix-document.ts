@@ -9,46 +9,28 @@ import type {
   VerifyJudgement,
   VerifyRun,
 } from '../../model/results/verify.js';
-import {
-  code,
-  column,
-  type Document,
-  document,
-  fact,
-  facts,
-  items,
-  type MaybePart,
-  mark,
-  names,
-  paragraph,
-  section,
-  shownAs,
-  type Text,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { formatValue, type Unit } from '../document/values.js';
 import { plain, rankWords } from '../text-pieces.js';
 import { verdictTitle } from './compare-document.js';
 import { changedSection, longText, settingCell } from './difference.js';
 
-export function verifyFixDocument(result: VerifyFixResult): Document {
+export function verifyFixDocument(result: VerifyFixResult): d.Document {
   const { schema, verdict, summary, before, after, bottleneck, contract, unfair, beside: changes, missing } = result;
   const sides = [before.run, after.run] as const;
-  return document(
+  return d.document(
     schema,
     verdictTitle('verify-fix', verdict),
-    paragraph(longText(summary), { style: 'lead', key: 'summary' }),
-    facts([fact('before', runText(before)), fact('after', runText(after))]),
+    d.paragraph(longText(summary), { style: 'lead', key: 'summary' }),
+    d.facts([d.fact('before', runText(before)), d.fact('after', runText(after))]),
     changesSection(result),
-    section('Measured', {}, measuredTable(result)),
+    d.section('Measured', {}, measuredTable(result)),
     judgementSection(result),
-    section('Now', {}, paragraph(longText(bottleneck.text), { key: 'bottleneck' })),
-    section(
+    d.section('Now', {}, d.paragraph(longText(bottleneck.text), { key: 'bottleneck' })),
+    d.section(
       'Not comparable',
       {},
-      items(
+      d.items(
         unfair.map((text) => longText(text)),
         { key: 'unfair' },
       ),
@@ -61,10 +43,10 @@ export function verifyFixDocument(result: VerifyFixResult): Document {
         sides,
       ),
     changedSection('Other settings', 'beside', changes, sides),
-    section(
+    d.section(
       'Not known',
       {},
-      items(
+      d.items(
         missing.map((text) => longText(text)),
         { key: 'missing' },
       ),
@@ -80,7 +62,7 @@ const ENDINGS: Readonly<Record<VerifyRun['ending'], string>> = {
   no_training: 'no training',
 };
 
-function runText(run: VerifyRun): Text {
+function runText(run: VerifyRun): d.Text {
   const { ending, rank, stage, iteration, phase, last_iteration: last, steady_steps: steps } = run;
   const where = rank === null ? '' : ` on rank ${rank}${stage === null ? '' : ` (stage ${stage})`}`;
   const early = /build|load|launch/.test(phase ?? '') ? 'before training' : 'in the first iteration';
@@ -88,34 +70,34 @@ function runText(run: VerifyRun): Text {
   const hasFailed = ending === 'oom' || ending === 'failed';
   const when = hasFailed ? ` ${failed}` : last === null ? '' : `, ${last} iterations (${steps} steady)`;
   const cause = run.cause === null ? '' : `: ${plain(run.cause)}`;
-  return t`${code(run.run)}: ${ENDINGS[ending]}${where}${when}${cause}`;
+  return d.t`${d.code(run.run)}: ${ENDINGS[ending]}${where}${when}${cause}`;
 }
 
-const OUTCOME_TONES: Readonly<Record<EffectOutcome, Tone>> = {
+const OUTCOME_TONES: Readonly<Record<EffectOutcome, d.Tone>> = {
   active: 'good',
   partly: 'unsure',
   inactive: 'bad',
   untested: 'unsure',
 };
 
-const changesSection = ({ changes }: VerifyFixResult): MaybePart =>
-  section(
+const changesSection = ({ changes }: VerifyFixResult): d.MaybePart =>
+  d.section(
     'Changes, and whether they are in force',
     {},
-    table(
+    d.table(
       changes,
       [
-        column('outcome', ({ effect }) => mark(effect.outcome, OUTCOME_TONES[effect.outcome]), { title: '' }),
-        names('key', ({ key }) => key, { title: 'setting' }),
-        names('from', ({ from, from_known: isKnown }) => (isKnown ? settingCell(from) : 'unknown')),
-        names('to', ({ to }) => settingCell(to)),
+        d.column('outcome', ({ effect }) => d.mark(effect.outcome, OUTCOME_TONES[effect.outcome]), { title: '' }),
+        d.names('key', ({ key }) => key, { title: 'setting' }),
+        d.names('from', ({ from, from_known: isKnown }) => (isKnown ? settingCell(from) : 'unknown')),
+        d.names('to', ({ to }) => settingCell(to)),
       ],
       {
         key: 'changes',
         under: changeDetails,
         fields: ({ kind, fix, credited, effect: { text, source } }) => ({ kind, fix, credited, text, source }),
       },
-    ) ?? paragraph('none that bears on memory or speed'),
+    ) ?? d.paragraph('none that bears on memory or speed'),
   );
 
 function fixWords({ fix, fix_complete: isWhole, non_fix: non, credited }: VerifyChange): string {
@@ -123,7 +105,7 @@ function fixWords({ fix, fix_complete: isWhole, non_fix: non, credited }: Verify
   return [what, non === null && credited ? 'credited' : ''].filter((text) => text !== '').join(', ');
 }
 
-function changeDetails(change: VerifyChange): Text[] {
+function changeDetails(change: VerifyChange): d.Text[] {
   const { effect, on_cause } = change;
   const { text, source, outcome, ranks, evidence, needs } = effect;
   const missing = outcome === 'partly' && ranks.inactive.length > 0 ? ` Not on ${rankWords(ranks.inactive)}.` : '';
@@ -146,7 +128,7 @@ const FIGURES = [
   ['tflops', 'TFLOP/s per GPU', 'number'],
 ] as const satisfies readonly (readonly [keyof VerifyFixResult['measured'], string, Unit])[];
 
-function measuredTable({ measured }: VerifyFixResult): MaybePart {
+function measuredTable({ measured }: VerifyFixResult): d.MaybePart {
   const rows = FIGURES.map(([key, title, unit]) => ({ key, title, unit, ...measured[key] })).filter(
     ({ before, after }) => before !== null || after !== null,
   );
@@ -154,21 +136,21 @@ function measuredTable({ measured }: VerifyFixResult): MaybePart {
   const text = (value: number, unit: Unit): string =>
     unit === 'number' ? value.toFixed(1) : formatValue(unit === 'bytes' ? Math.round(value) : value, unit);
   const cell = (value: number | null, { unit }: Row) =>
-    value === null ? null : shownAs(value, text(value, unit), unit === 'bytes' ? 'bytes' : null);
+    value === null ? null : d.shownAs(value, text(value, unit), unit === 'bytes' ? 'bytes' : null);
   const signed = (value: number | null, form: (size: number) => string) =>
-    value === null ? null : shownAs(value, `${value < 0 ? '-' : '+'}${form(Math.abs(value))}`);
+    value === null ? null : d.shownAs(value, `${value < 0 ? '-' : '+'}${form(Math.abs(value))}`);
   const right = { align: 'right' } as const;
-  return table(
+  return d.table(
     rows,
     [
-      column('figure', ({ title }) => title, { title: 'measured' }),
-      column('before', (row) => cell(row.before, row), right),
-      column('after', (row) => cell(row.after, row), right),
-      column('delta', (row) => signed(row.delta, (size) => text(size, row.unit)), { title: 'change', ...right }),
-      column('percent', ({ percent }) => signed(percent, (size) => `${size.toFixed(1)} %`), { title: '', ...right }),
-      column(
+      d.column('figure', ({ title }) => title, { title: 'measured' }),
+      d.column('before', (row) => cell(row.before, row), right),
+      d.column('after', (row) => cell(row.after, row), right),
+      d.column('delta', (row) => signed(row.delta, (size) => text(size, row.unit)), { title: 'change', ...right }),
+      d.column('percent', ({ percent }) => signed(percent, (size) => `${size.toFixed(1)} %`), { title: '', ...right }),
+      d.column(
         'noise',
-        ({ noise, unit }) => shownAs(noise, noise === null || noise === 0 ? '' : `± ${text(noise, unit)}`),
+        ({ noise, unit }) => d.shownAs(noise, noise === null || noise === 0 ? '' : `± ${text(noise, unit)}`),
         right,
       ),
     ],
@@ -176,24 +158,24 @@ function measuredTable({ measured }: VerifyFixResult): MaybePart {
   );
 }
 
-const JUDGED_TONES: Readonly<Record<VerifyJudgement['outcome'], Tone>> = {
+const JUDGED_TONES: Readonly<Record<VerifyJudgement['outcome'], d.Tone>> = {
   ...{ better: 'good', as_expected: 'good', less: 'unsure', worse: 'bad', note: 'plain', untested: 'unsure' },
 };
 
-const judgementSection = ({ judgement, expected }: VerifyFixResult): MaybePart =>
-  section(
+const judgementSection = ({ judgement, expected }: VerifyFixResult): d.MaybePart =>
+  d.section(
     expected === null ? 'Gain and cost' : 'Gain and cost, against the advice on the run before',
     {},
     expected !== null &&
-      paragraph(
-        t`expected of ${code(expected.fix)}: ${longText(expected.saving_text)}; cost: ${longText(expected.cost_text)}`,
+      d.paragraph(
+        d.t`expected of ${d.code(expected.fix)}: ${longText(expected.saving_text)}; cost: ${longText(expected.cost_text)}`,
         { key: 'expected' },
       ),
-    table(
+    d.table(
       judgement,
       [
-        column('outcome', ({ outcome }) => mark(plain(outcome), JUDGED_TONES[outcome])),
-        column('text', ({ text }) => longText(text), { title: 'reason' }),
+        d.column('outcome', ({ outcome }) => d.mark(plain(outcome), JUDGED_TONES[outcome])),
+        d.column('text', ({ text }) => longText(text), { title: 'reason' }),
       ],
       { key: 'judgement', fields: ({ about, outcome }) => ({ about, outcome }) },
     ),

@@ -1,24 +1,8 @@
 /** The diagnosis on the page: its first screen as the head, memory, other verdicts, tests, what is not known. Pure. */
 
 import type { DiagnoseResult, VerdictResult as Verdict, VerdictCapture } from '../../model/results/common.js';
-import type { Document, MaybePart, Section } from '../document/document.js';
-import {
-  bytes,
-  column,
-  count,
-  handle,
-  items,
-  joined,
-  mark,
-  note,
-  paragraph,
-  section as part,
-  parts,
-  paste,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
+
 import { inlineHtml, partsHtml } from '../render/html.js';
 import { plainText } from '../render/plain.js';
 import { accountBar, accountsOf, accountTable } from '../start/account.js';
@@ -32,7 +16,7 @@ import { element } from './html.js';
 import { box, type PageHead } from './page-head.js';
 import { type PageSection, section } from './page-pieces.js';
 
-const isSection = (one: Document['parts'][number]): one is Section => one.type === 'section';
+const isSection = (one: d.Document['parts'][number]): one is d.Section => one.type === 'section';
 
 /** The first section is the answer, those of words are boxes; drawings and tables are sections of the page. */
 export function diagnosisHead(diagnosis: DiagnoseResult, operand: string): PageHead {
@@ -41,7 +25,8 @@ export function diagnosisHead(diagnosis: DiagnoseResult, operand: string): PageH
   const [badge = '', ...places] = plainText(title).split(' · ');
   const [answer, ...rest] = all.filter(isSection);
   const [lead, ...summary] = answer?.parts ?? [];
-  const isWords = ({ parts: inner }: Section): boolean => inner.every(({ type }) => type !== 'bar' && type !== 'table');
+  const isWords = ({ parts: inner }: d.Section): boolean =>
+    inner.every(({ type }) => type !== 'bar' && type !== 'table');
   return {
     tone: lead?.type === 'paragraph' ? (lead.tone ?? 'unsure') : 'unsure',
     badge,
@@ -52,13 +37,13 @@ export function diagnosisHead(diagnosis: DiagnoseResult, operand: string): PageH
     ),
     boxes: rest.filter(isWords).map(({ title: name, parts: inner }) => {
       const label = plainText(name).toLowerCase();
-      const more = label === 'fix' && first !== undefined ? parts(moreFixes(diagnosis)) : [];
+      const more = label === 'fix' && first !== undefined ? d.parts(moreFixes(diagnosis)) : [];
       return box(label.replace(' ', '-'), label, partsHtml([...inner, ...more]));
     }),
     below:
       others.length === 0
         ? null
-        : element('div', { class: 'others' }, partsHtml(parts([otherVerdicts(others, operand)]), 2)),
+        : element('div', { class: 'others' }, partsHtml(d.parts([otherVerdicts(others, operand)]), 2)),
   };
 }
 
@@ -72,18 +57,18 @@ const FORMS = [
 ] as const;
 
 /** The same change for other launchers, and the other fixes. */
-function moreFixes(diagnosis: DiagnoseResult): MaybePart[] {
+function moreFixes(diagnosis: DiagnoseResult): d.MaybePart[] {
   const { advice } = diagnosis;
   if (advice === null) return [];
   const fixes = (advice.actions[0]?.fixes ?? []).flatMap((id) => advice.fixes.filter((fix) => fix.id === id));
   const pasted = new Set(fixes.flatMap((fix) => pastedLines(fix, advice.paste_forms)));
   const forms = FORMS.flatMap(([form, name]) => {
     const lines = [...new Set(fixes.flatMap(({ paste: all }) => all[form]))];
-    return lines.every((line) => pasted.has(line)) ? [] : [part(name, {}, paste(lines))];
+    return lines.every((line) => pasted.has(line)) ? [] : [d.section(name, {}, d.paste(lines))];
   });
   const alternatives = otherFixes(diagnosis);
   return [
-    part('the same change in other forms', { isFolded: true }, ...forms),
+    d.section('the same change in other forms', { isFolded: true }, ...forms),
     alternatives !== null && { ...alternatives, isFolded: true },
   ];
 }
@@ -91,27 +76,28 @@ function moreFixes(diagnosis: DiagnoseResult): MaybePart[] {
 /** Other verdicts that are listed one by one. */
 const MOST_OTHERS = 64;
 
-function otherVerdicts(others: readonly Verdict[], operand: string): MaybePart {
+function otherVerdicts(others: readonly Verdict[], operand: string): d.MaybePart {
   const left = others.length - MOST_OTHERS;
-  return part(
-    t`Other verdicts: ${count(others.length)}`,
+  return d.section(
+    d.t`Other verdicts: ${d.count(others.length)}`,
     {},
     ...others.slice(0, MOST_OTHERS).map((verdict) => {
       const { rank, device, evidence, next, summary } = verdict;
       const place = [rankName(rank), ...(device === null ? [] : [`device ${device}`])].join(' · ');
-      return part(
+      return d.section(
         `${place}: ${verdictTitle(verdict)}: ${summary}`,
         { isFolded: true },
-        items(next.slice(0, 2)),
-        items(reasons(verdict).map(({ text }) => text)),
-        table(evidence, [
-          column('', ({ id }) => id),
-          column('evidence', ({ text }) => text),
-          column('source', ({ source }) => source),
+        d.items(next.slice(0, 2)),
+        d.items(reasons(verdict).map(({ text }) => text)),
+        d.table(evidence, [
+          d.column('', ({ id }) => id),
+          d.column('evidence', ({ text }) => text),
+          d.column('source', ({ source }) => source),
         ]),
       );
     }),
-    left > 0 && note(t`${count(left)} more verdicts: ${withTarget('mbforensics diagnose', { operands: [operand] })}`),
+    left > 0 &&
+      d.note(d.t`${d.count(left)} more verdicts: ${withTarget('mbforensics diagnose', { operands: [operand] })}`),
   );
 }
 
@@ -121,16 +107,16 @@ export function memorySection(verdict: Verdict | undefined): PageSection | null 
   const accounts = accountsOf(verdict);
   const sites = verdict.evidence.find(({ kind }) => kind === 'live_sites');
   const live = verdict.components?.total_bytes ?? null;
-  const shown = parts([
+  const shown = d.parts([
     ...accounts.map((account, i) => accountBar(account, i === 0 ? verdict.request : null)),
-    part(
-      ['Largest live call sites ', ...(sites === undefined ? [] : [handle(sites.id)])],
+    d.section(
+      ['Largest live call sites ', ...(sites === undefined ? [] : [d.handle(sites.id)])],
       {},
-      table(sites?.items ?? [], [
-        column('call site', ({ name }) => (name === null ? null : { code: name })),
-        column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
-        live !== null && column('share', ({ numbers }) => (numbers['bytes'] ?? 0) / Math.max(1, live)),
-        column('blocks', ({ numbers }) => numbers['blocks'] ?? null, { unit: 'count' }),
+      d.table(sites?.items ?? [], [
+        d.column('call site', ({ name }) => (name === null ? null : { code: name })),
+        d.column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
+        live !== null && d.column('share', ({ numbers }) => (numbers['bytes'] ?? 0) / Math.max(1, live)),
+        d.column('blocks', ({ numbers }) => numbers['blocks'] ?? null, { unit: 'count' }),
       ]),
     ),
     ...accounts.map((account) => accountTable(account, 'account')),
@@ -147,62 +133,62 @@ export function memorySection(verdict: Verdict | undefined): PageSection | null 
 }
 
 const OUTCOMES = {
-  holds: mark('holds', 'bad'),
-  fails: mark('ruled out', 'plain'),
-  not_testable: mark('not tested', 'unsure'),
+  holds: d.mark('holds', 'bad'),
+  fails: d.mark('ruled out', 'plain'),
+  not_testable: d.mark('not tested', 'unsure'),
 } as const;
 
 /** Every cause with its test's answer, and how one verdict was made of them. */
 export function testsSection(verdict: Verdict | undefined): PageSection | null {
   if (verdict === undefined || verdict.tests.length === 0) return null;
-  const figures = (numbers: Readonly<Record<string, number>>): Text =>
-    joined(
+  const figures = (numbers: Readonly<Record<string, number>>): d.Text =>
+    d.joined(
       Object.entries(numbers).map(([name, value]) =>
         name.endsWith('_bytes')
-          ? t`${plain(name.slice(0, -'_bytes'.length))} ${bytes(value)}`
-          : t`${plain(name)} ${count(value)}`,
+          ? d.t`${plain(name.slice(0, -'_bytes'.length))} ${d.bytes(value)}`
+          : d.t`${plain(name)} ${d.count(value)}`,
       ),
       ' · ',
     );
-  const shown = parts([
-    table(verdict.tests, [
-      column('cause', ({ cause }) => causeName(cause)),
-      column('test', ({ outcome }) => OUTCOMES[outcome]),
-      column('why', ({ outcome, text }) => (outcome === 'not_testable' ? `needs ${text}` : text)),
-      column('figures', ({ numbers }) => figures(numbers)),
+  const shown = d.parts([
+    d.table(verdict.tests, [
+      d.column('cause', ({ cause }) => causeName(cause)),
+      d.column('test', ({ outcome }) => OUTCOMES[outcome]),
+      d.column('why', ({ outcome, text }) => (outcome === 'not_testable' ? `needs ${text}` : text)),
+      d.column('figures', ({ numbers }) => figures(numbers)),
     ]),
-    part('how one verdict was made of them', { isFolded: true }, items(verdict.combination)),
+    d.section('how one verdict was made of them', { isFolded: true }, d.items(verdict.combination)),
   ]);
   return section('tests', { name: 'Causes', title: 'Causes that were tested' }, partsHtml(shown));
 }
 
 export function unknownSection({ verdicts: [first], failed_sources: failed }: DiagnoseResult): PageSection | null {
   const missing = first?.missing ?? [];
-  const shown = parts([
-    missing.length === 0 && first !== undefined && paragraph('Nothing that the verdict needs is missing.'),
-    items(missing),
-    part('Record next time', {}, ...(first?.captures ?? []).map(capturePart)),
-    part(
-      t`Files that were not read: ${count(failed.length)}`,
+  const shown = d.parts([
+    missing.length === 0 && first !== undefined && d.paragraph('Nothing that the verdict needs is missing.'),
+    d.items(missing),
+    d.section('Record next time', {}, ...(first?.captures ?? []).map(capturePart)),
+    d.section(
+      d.t`Files that were not read: ${d.count(failed.length)}`,
       {},
-      items(failed.map(({ error }) => `${error.text} (${error.code}): ${error.remedy}`)),
+      d.items(failed.map(({ error }) => `${error.text} (${error.code}): ${error.remedy}`)),
     ),
   ]);
   return section('unknown', { name: 'Unknown', title: 'What is not known' }, partsHtml(shown));
 }
 
 /** Frameworks with equal lines are one. */
-function capturePart({ title, settles, lines }: VerdictCapture): MaybePart {
+function capturePart({ title, settles, lines }: VerdictCapture): d.MaybePart {
   const byLines = new Map<string, string[]>();
   for (const [framework, name] of FRAMEWORKS) {
     const text = lines[framework].join('\n');
     byLines.set(text, [...(byLines.get(text) ?? []), name]);
   }
-  return part(
+  return d.section(
     `${title}, settles: ${settles.map(causeName).join(', ')}`,
     { isFolded: true },
     ...[...byLines].map(([text, names]) =>
-      byLines.size === 1 ? paste(text.split('\n')) : part(names.join(', '), {}, paste(text.split('\n'))),
+      byLines.size === 1 ? d.paste(text.split('\n')) : d.section(names.join(', '), {}, d.paste(text.split('\n'))),
     ),
   );
 }

@@ -9,20 +9,7 @@ import type { AtResult } from '../../model/results/at.js';
 import type { ComponentBytes } from '../../model/results/attribute.js';
 import type { ReportDevice, ReportMoment, ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import {
-  bytes,
-  type Cell,
-  type Column,
-  code,
-  column,
-  count,
-  counts,
-  type MaybePart,
-  parts,
-  share,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { holeTable, pinnedTable, poolTable } from '../moment/state-document.js';
 import { partsHtml } from '../render/html.js';
 import { afterEntry, plain } from '../text-pieces.js';
@@ -42,11 +29,11 @@ const READOUT: SafeHtml = element('div', { id: 'readout', class: 'readout', 'ari
 export function viewSections({ devices }: ReportResult): (PageSection | null)[] {
   if (devices.length === 0) return [];
   const isDump = devices.every(({ page }) => page.isDump);
-  const tables = (title: string, of: (device: ReportDevice) => readonly MaybePart[]): Child =>
+  const tables = (title: string, of: (device: ReportDevice) => readonly d.MaybePart[]): Child =>
     twin(
       title,
       devices.map((device) => {
-        const content = partsHtml(parts(of(device)));
+        const content = partsHtml(d.parts(of(device)));
         return content.length > 0 && [devices.length > 1 && textElement('h3', device.page.title), content];
       }),
     );
@@ -125,7 +112,7 @@ interface ComponentRow {
 const subKey = (one: ComponentBytes): string => `${one.component} ${one.sub_component} ${one.phase}`;
 
 /** One row for each component, followed by its parts; columns are the moments. They add up to what is live. */
-function componentTable({ moments }: ReportDevice): MaybePart {
+function componentTable({ moments }: ReportDevice): d.MaybePart {
   const totals = moments.map(({ attribution }) => attribution.total_bytes);
   const all = moments.flatMap(({ attribution }) => attribution.components);
   const bytesOf = (matches: (one: ComponentBytes) => boolean): number[] =>
@@ -140,19 +127,19 @@ function componentTable({ moments }: ReportDevice): MaybePart {
   ]);
   const rows = groups.toSorted(([a], [b]) => b!.bytes[0]! - a!.bytes[0]! || b!.bytes.at(-1)! - a!.bytes.at(-1)!).flat();
   const sum: ComponentRow = { component: 'all live memory', part: null, bytes: totals };
-  return table(
+  return d.table(
     [...rows, sum],
     [
-      column('component', ({ component }) => plain(component)),
-      column('part', ({ part }) => (part === null ? '' : plain(part.sub_component))),
-      column('phase', ({ part }) => (part === null ? '' : plain(part.phase)), { title: 'allocated in' }),
-      ...moments.flatMap((moment, i): Column<ComponentRow>[] => [
-        column(`${moment.name}_bytes`, (row) => row.bytes[i]!, { title: momentName(moment) }),
-        column(`${moment.name}_share`, (row) => (row.part === null ? row.bytes[i]! / Math.max(1, totals[i]!) : ''), {
+      d.column('component', ({ component }) => plain(component)),
+      d.column('part', ({ part }) => (part === null ? '' : plain(part.sub_component))),
+      d.column('phase', ({ part }) => (part === null ? '' : plain(part.phase)), { title: 'allocated in' }),
+      ...moments.flatMap((moment, i): d.Column<ComponentRow>[] => [
+        d.column(`${moment.name}_bytes`, (row) => row.bytes[i]!, { title: momentName(moment) }),
+        d.column(`${moment.name}_share`, (row) => (row.part === null ? row.bytes[i]! / Math.max(1, totals[i]!) : ''), {
           title: 'share',
         }),
       ]),
-      column('label', ({ part }) => (part === null ? '' : `${part.by}, confidence ${part.confidence}`)),
+      d.column('label', ({ part }) => (part === null ? '' : `${part.by}, confidence ${part.confidence}`)),
     ],
     {
       caption: 'Live memory by component',
@@ -163,34 +150,34 @@ function componentTable({ moments }: ReportDevice): MaybePart {
 
 // ---- segments
 
-const stateRow = (name: string, cell: (state: AtResult) => Cell) => ({ name, cell });
+const stateRow = (name: string, cell: (state: AtResult) => d.Cell) => ({ name, cell });
 
 const STATE_ROWS = [
-  stateRow('reserved', (state) => bytes(state.reserved_bytes)),
-  stateRow('allocated', (state) => bytes(state.allocated_bytes)),
-  stateRow('freed, pending', (state) => bytes(state.pending_bytes)),
-  stateRow('inactive', (state) => bytes(state.inactive_bytes)),
-  stateRow('largest hole', (state) => bytes(state.largest_hole_bytes)),
-  stateRow('requested by the program', (state) => bytes(state.requested_bytes)),
-  stateRow('rounding', (state) => bytes(state.rounding_bytes)),
-  stateRow('released by a flush', (state) => bytes(state.releasable_bytes)),
-  stateRow('failed request', ({ failed_request: failed }) => failed && bytes(failed.requested_bytes)),
-  stateRow('in', ({ failed_request: failed }) => (failed?.site ? code(failed.site) : null)),
-  stateRow('segments', (state) => count(state.segments)),
-  stateRow('live blocks', (state) => count(state.blocks)),
-  stateRow('holes', (state) => count(state.holes)),
-  stateRow('inactive of reserved', (state) => share(state.fragmentation.inactive_of_reserved)),
-  stateRow('largest hole of inactive', (state) => share(state.fragmentation.largest_hole_of_inactive)),
+  stateRow('reserved', (state) => d.bytes(state.reserved_bytes)),
+  stateRow('allocated', (state) => d.bytes(state.allocated_bytes)),
+  stateRow('freed, pending', (state) => d.bytes(state.pending_bytes)),
+  stateRow('inactive', (state) => d.bytes(state.inactive_bytes)),
+  stateRow('largest hole', (state) => d.bytes(state.largest_hole_bytes)),
+  stateRow('requested by the program', (state) => d.bytes(state.requested_bytes)),
+  stateRow('rounding', (state) => d.bytes(state.rounding_bytes)),
+  stateRow('released by a flush', (state) => d.bytes(state.releasable_bytes)),
+  stateRow('failed request', ({ failed_request: failed }) => failed && d.bytes(failed.requested_bytes)),
+  stateRow('in', ({ failed_request: failed }) => (failed?.site ? d.code(failed.site) : null)),
+  stateRow('segments', (state) => d.count(state.segments)),
+  stateRow('live blocks', (state) => d.count(state.blocks)),
+  stateRow('holes', (state) => d.count(state.holes)),
+  stateRow('inactive of reserved', (state) => d.share(state.fragmentation.inactive_of_reserved)),
+  stateRow('largest hole of inactive', (state) => d.share(state.fragmentation.largest_hole_of_inactive)),
   stateRow('basis', (state) => state.basis),
 ] as const;
 
-const stateParts = ({ moments }: ReportDevice): MaybePart[] => [
-  table(
+const stateParts = ({ moments }: ReportDevice): d.MaybePart[] => [
+  d.table(
     STATE_ROWS,
     [
-      column('name', ({ name }) => name, { title: '' }),
+      d.column('name', ({ name }) => name, { title: '' }),
       ...moments.map((moment) =>
-        column<(typeof STATE_ROWS)[number]>(moment.name, ({ cell }) => cell(moment.state), {
+        d.column<(typeof STATE_ROWS)[number]>(moment.name, ({ cell }) => cell(moment.state), {
           title: momentName(moment),
           align: 'right',
         }),
@@ -206,7 +193,7 @@ const stateParts = ({ moments }: ReportDevice): MaybePart[] => [
 
 // ---- call sites
 
-function siteTable(moment: ReportMoment): MaybePart {
+function siteTable(moment: ReportMoment): d.MaybePart {
   const { sites, other_sites: others, active_bytes: active, blocks } = moment.peak;
   const rows = [
     ...sites.map((one) => ({ ...one, kind: undefined })),
@@ -215,13 +202,13 @@ function siteTable(moment: ReportMoment): MaybePart {
       : [{ ...others, site: `${formatCount(others.groups)} other call sites`, kind: 'others' as const }]),
     { site: 'all live memory', bytes: active, count: blocks, kind: 'sum' as const },
   ];
-  return table(
+  return d.table(
     rows,
     [
-      column('site', ({ site, kind }) => (kind === undefined ? code(site) : site), { title: 'call site' }),
-      column('bytes', (row) => row.bytes, { title: 'live' }),
-      column('share', (row) => row.bytes / Math.max(1, active)),
-      counts('blocks', (row) => row.count),
+      d.column('site', ({ site, kind }) => (kind === undefined ? d.code(site) : site), { title: 'call site' }),
+      d.column('bytes', (row) => row.bytes, { title: 'live' }),
+      d.column('share', (row) => row.bytes / Math.max(1, active)),
+      d.counts('blocks', (row) => row.count),
     ],
     { caption: `Live memory by call site ${momentName(moment)}`, kind: ({ kind }) => kind },
   );
@@ -236,25 +223,25 @@ const sizeName = (size: number): string =>
 const lifeName = (life: number): string => (life < 0 ? 'live at the end' : formatCount(2 ** life));
 
 /** Rows by size, columns by life; a cell has its bytes and its blocks, and a shade by the logarithm of its bytes. */
-function lifetimeTable(cells: readonly LifetimeCell[]): MaybePart {
+function lifetimeTable(cells: readonly LifetimeCell[]): d.MaybePart {
   const sizes = [...new Set(cells.map(({ size }) => size))].sort((a, b) => b - a);
   const endOf = (life: number): number => (life < 0 ? Number.POSITIVE_INFINITY : life);
   const lives = [...new Set(cells.map(({ life }) => life))].sort((a, b) => endOf(a) - endOf(b));
   const at = new Map(cells.map((cell) => [`${cell.size} ${cell.life}`, cell]));
   const logs = cells.filter((cell) => cell.bytes > 0).map((cell) => Math.log(cell.bytes));
   const [least, most] = [minOf(logs), maxOf(logs)];
-  return table(
+  return d.table(
     sizes,
     [
-      column('size', sizeName, { title: 'block size from', align: 'right' }),
+      d.column('size', sizeName, { title: 'block size from', align: 'right' }),
       ...lives.map((life) => {
-        const cellOf = (size: number): Cell => {
+        const cellOf = (size: number): d.Cell => {
           const cell = at.get(`${size} ${life}`);
           if (cell === undefined) return '';
           const shade = most === least ? 1 : (Math.log(Math.max(1, cell.bytes)) - least) / (most - least);
-          return t`${{ ...bytes(cell.bytes), shade }} ×${cell.blocks}`;
+          return d.t`${{ ...d.bytes(cell.bytes), shade }} ×${cell.blocks}`;
         };
-        return column(lifeName(life), cellOf, { title: lifeName(life), align: 'right' });
+        return d.column(lifeName(life), cellOf, { title: lifeName(life), align: 'right' });
       }),
     ],
     {

@@ -1,19 +1,6 @@
 /** One pasted text: the first screen of its verdict, then what was recognised. */
 import type { Classification, ClassifyResult, LogIncident } from '../../model/results/log.js';
-import {
-  as,
-  bytes,
-  code,
-  count,
-  type Document,
-  joined,
-  type MaybePart,
-  note,
-  paragraph,
-  parts,
-  section,
-  t,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { excerpt, titleOf } from '../document/values.js';
 import { plainText } from '../render/plain.js';
 import { diagnoseDocument } from '../start/diagnose-document.js';
@@ -40,7 +27,7 @@ export function wordClassification({ verdict, incident, ...rest }: Classificatio
   return { schema: 'mbforensics/classify@1', ...rest, verdict: { ...wordVerdict(verdict), incident } };
 }
 
-export function classifyDocument({ schema, source, verdict: judged, incidents }: ClassifyResult): Document {
+export function classifyDocument({ schema, source, verdict: judged, incidents }: ClassifyResult): d.Document {
   const { incident: judgedIncident, ...verdict } = judged;
   const head = diagnoseDocument({
     schema: 'mbforensics/diagnose@1',
@@ -59,36 +46,36 @@ export function classifyDocument({ schema, source, verdict: judged, incidents }:
     pinned_host_memory: null,
   });
   const more = incidents.length - MOST_INCIDENTS;
-  const below = section(
+  const below = d.section(
     '',
     { isBelow: true, about: incidents.length < 2 ? null : `${incidents.length} failure lines` },
     ...incidents
       .slice(0, MOST_INCIDENTS)
       .map((one, i) => incidentSection(one, incidents.length > 1 && i === judgedIncident)),
-    more > 0 && note(t`${more} more (--json=full lists all)`),
+    more > 0 && d.note(d.t`${more} more (--json=full lists all)`),
   );
-  return { ...head, schema, parts: parts([...head.parts, below]) };
+  return { ...head, schema, parts: d.parts([...head.parts, below]) };
 }
 
-function incidentSection(incident: LogIncident, isJudged: boolean): MaybePart {
+function incidentSection(incident: LogIncident, isJudged: boolean): d.MaybePart {
   const { line, kind, rank, device, frame, self_pid: pid, text } = incident;
-  const figures = joined(
+  const figures = d.joined(
     [
       ...FIGURES.map(([field, title]) => {
         const value = incident[field];
-        return typeof value === 'number' && t`${title ?? titleOf(field)} ${as(field, bytes(value))}`;
+        return typeof value === 'number' && d.t`${title ?? titleOf(field)} ${d.as(field, d.bytes(value))}`;
       }),
-      pid !== null && t`process ${code(`${pid}`)} is this one`,
+      pid !== null && d.t`process ${d.code(`${pid}`)} is this one`,
     ],
     ' · ',
   );
-  return section(
-    t`line ${as('line', count(line))}`,
+  return d.section(
+    d.t`line ${d.as('line', d.count(line))}`,
     { key: 'incidents', isOneOf: true, fields: { rank, device, is_judged: isJudged } },
-    paragraph(
-      joined(
+    d.paragraph(
+      d.joined(
         [
-          as('kind', kind),
+          d.as('kind', kind),
           rank !== null && `rank ${rank}`,
           device !== null && `device ${device}`,
           isJudged && 'judged',
@@ -96,8 +83,9 @@ function incidentSection(incident: LogIncident, isJudged: boolean): MaybePart {
         ' · ',
       ),
     ),
-    plainText(figures) !== '' && paragraph(figures),
-    frame !== null && paragraph(t`in ${code(`${frame.function} (${frame.file}:${frame.line})`)}`, { key: 'frame' }),
-    paragraph(excerpt(text, LONGEST_LINE), { key: 'text' }),
+    plainText(figures) !== '' && d.paragraph(figures),
+    frame !== null &&
+      d.paragraph(d.t`in ${d.code(`${frame.function} (${frame.file}:${frame.line})`)}`, { key: 'frame' }),
+    d.paragraph(excerpt(text, LONGEST_LINE), { key: 'text' }),
   );
 }

@@ -12,25 +12,10 @@ import type {
   Reference,
 } from '../../model/results/knowledge.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
-import {
-  as,
-  code,
-  column,
-  type Document,
-  document,
-  type Fact,
-  fact,
-  facts,
-  type MaybePart,
-  note,
-  paragraph,
-  section,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 
-export const explainedDocument = ({ schema, asked, found }: ExplainResult): Document => ({
-  ...document(schema, '', ...found.map(explainedSection)),
+export const explainedDocument = ({ schema, asked, found }: ExplainResult): d.Document => ({
+  ...d.document(schema, '', ...found.map(explainedSection)),
   fields: { asked },
 });
 
@@ -38,15 +23,15 @@ interface Described {
   /** `rule, error` */
   readonly what: string;
   readonly text: string;
-  readonly parts: readonly MaybePart[];
+  readonly parts: readonly d.MaybePart[];
 }
 
-function explainedSection(one: Explained): MaybePart {
+function explainedSection(one: Explained): d.MaybePart {
   const { what, text, parts } = described(one);
-  return section(
-    t`${as('id', code(one.id))} (${what})`,
+  return d.section(
+    d.t`${d.as('id', d.code(one.id))} (${what})`,
     { key: 'found', isOneOf: true, fields: { is: one.is } },
-    text !== '' && paragraph(text, { key: 'text' }),
+    text !== '' && d.paragraph(text, { key: 'text' }),
     ...parts,
     'disputes' in one && references('disputes', one.disputes, 'Disputed'),
   );
@@ -69,21 +54,21 @@ function described(one: Explained): Described {
       return {
         what: 'symptom',
         text: one.symptom,
-        parts: [facts([fact('cause', cause), fact('confirm', confirm), fact('fix', fix)])],
+        parts: [d.facts([d.fact('cause', cause), d.fact('confirm', confirm), d.fact('fix', fix)])],
       };
     }
     case 'fix':
       return { what: 'fix', text: one.title, parts: [] };
     case 'disagreement': {
-      const sources = [fact('a', one.a, { title: 'one source' }), fact('b', one.b, { title: 'another' })];
+      const sources = [d.fact('a', one.a, { title: 'one source' }), d.fact('b', one.b, { title: 'another' })];
       return {
         what: 'disagreement',
         text: one.topic,
-        parts: [facts([...sources, fact('resolution', one.resolution)])],
+        parts: [d.facts([...sources, d.fact('resolution', one.resolution)])],
       };
     }
     case 'error':
-      return { what: 'error', text: one.remedy, parts: [facts([fact('who', one.who, { title: 'who acts' })])] };
+      return { what: 'error', text: one.remedy, parts: [d.facts([d.fact('who', one.who, { title: 'who acts' })])] };
   }
 }
 
@@ -94,31 +79,33 @@ const KIND: Readonly<Record<ExplainedKnob['kind'], string>> = {
   tool: 'knob, a tool',
 };
 
-const ruleParts = (rule: ExplainedRule): MaybePart[] => [
-  facts([
-    fact('condition', rule.condition, { title: 'broken if' }),
-    fact('versions', versionsOf(rule)),
-    fact('error', rule.error === null ? 'upstream does not state it' : `"${rule.error}"`, { title: 'upstream error' }),
-    fact('fix', rule.fix),
-    fact('evidence', rule.evidence),
-    fact('source', rule.source),
+const ruleParts = (rule: ExplainedRule): d.MaybePart[] => [
+  d.facts([
+    d.fact('condition', rule.condition, { title: 'broken if' }),
+    d.fact('versions', versionsOf(rule)),
+    d.fact('error', rule.error === null ? 'upstream does not state it' : `"${rule.error}"`, {
+      title: 'upstream error',
+    }),
+    d.fact('fix', rule.fix),
+    d.fact('evidence', rule.evidence),
+    d.fact('source', rule.source),
     list('knobs', rule.knobs),
   ]),
 ];
 
-const knobParts = (knob: ExplainedKnob): MaybePart[] => [
-  facts([
+const knobParts = (knob: ExplainedKnob): d.MaybePart[] => [
+  d.facts([
     // A variable is called the same everywhere.
     ...(knob.kind === 'env' ? [] : spellings(knob.spellings)),
     list('misspelt', knob.misspelt),
-    knob.values !== '' && fact('values', knob.values),
-    fact('memory', effect(knob.memory)),
-    fact('speed', effect(knob.speed)),
+    knob.values !== '' && d.fact('values', knob.values),
+    d.fact('memory', effect(knob.memory)),
+    d.fact('speed', effect(knob.speed)),
     list('requires', knob.requires, '; '),
     list('conflicts', knob.conflicts, '; '),
     list('fixes', knob.fixes),
   ]),
-  table(knob.modules, [titled('name', 'module'), column('does', (one) => `${one.does}${sinceText(one.since)}`)], {
+  d.table(knob.modules, [titled('name', 'module'), d.column('does', (one) => `${one.does}${sinceText(one.since)}`)], {
     key: 'modules',
   }),
   evidenceTable(knob.evidence),
@@ -126,12 +113,12 @@ const knobParts = (knob: ExplainedKnob): MaybePart[] => [
 ];
 
 /** What is known, how well, and where from. */
-export const evidenceTable = (evidence: readonly AdviceEvidence[]): MaybePart =>
-  table(evidence, [titled('grade', 'evidence'), titled('text', ''), 'source'], { key: 'evidence' });
+export const evidenceTable = (evidence: readonly AdviceEvidence[]): d.MaybePart =>
+  d.table(evidence, [titled('grade', 'evidence'), titled('text', ''), 'source'], { key: 'evidence' });
 
-const nameParts = (name: ExplainedName): MaybePart[] => [
-  facts([
-    name.versions !== null && fact('versions', name.versions),
+const nameParts = (name: ExplainedName): d.MaybePart[] => [
+  d.facts([
+    name.versions !== null && d.fact('versions', name.versions),
     ...spellings(name.spellings),
     list('also', name.also),
     list(
@@ -141,9 +128,9 @@ const nameParts = (name: ExplainedName): MaybePart[] => [
     ),
     list('knobs', name.knobs),
     list('fixes', name.fixes),
-    name.source !== null && fact('source', name.source),
+    name.source !== null && d.fact('source', name.source),
   ]),
-  table(name.lists, [titled('list', 'in'), 'what', column('does', (one) => `${one.does}${sinceText(one.since)}`)], {
+  d.table(name.lists, [titled('list', 'in'), 'what', d.column('does', (one) => `${one.does}${sinceText(one.since)}`)], {
     key: 'lists',
   }),
   references(
@@ -154,14 +141,14 @@ const nameParts = (name: ExplainedName): MaybePart[] => [
   references('measured', name.measured, 'Measured'),
 ];
 
-const spellings = (of: KnobSpellings): (Fact | null)[] => [
+const spellings = (of: KnobSpellings): (d.Fact | null)[] => [
   list('megatron_bridge', of.megatron_bridge, ', ', 'Megatron Bridge'),
   list('megatron_lm', of.megatron_lm, ', ', 'Megatron-LM'),
   list('nemo', of.nemo, ', ', 'NeMo'),
 ];
 
-const list = (key: string, texts: readonly string[], between = ', ', title?: string): Fact | null =>
-  texts.length === 0 ? null : fact(key, texts.join(between), title === undefined ? {} : { title });
+const list = (key: string, texts: readonly string[], between = ', ', title?: string): d.Fact | null =>
+  texts.length === 0 ? null : d.fact(key, texts.join(between), title === undefined ? {} : { title });
 
 const sinceText = (since: string | null): string =>
   since === null ? '' : since === 'dev' ? '; on the development branch only' : `; from Megatron-Core ${since} on`;
@@ -169,12 +156,12 @@ const sinceText = (since: string | null): string =>
 const effect = ({ effect: word, text }: KnobEffect<string>): string =>
   word === 'unknown' ? 'no guide states it' : text === '' ? word : `${word}: ${text}`;
 
-const references = (key: string, rows: readonly Reference[], name: string): MaybePart =>
-  table(rows, [titled('id', name.toLowerCase()), titled('text', '')], { key });
+const references = (key: string, rows: readonly Reference[], name: string): d.MaybePart =>
+  d.table(rows, [titled('id', name.toLowerCase()), titled('text', '')], { key });
 
 /** A field under another title. */
 const titled = <Key extends string>(key: Key, name: string) =>
-  column(key, (row: Readonly<Record<Key, string>>) => row[key], { title: name });
+  d.column(key, (row: Readonly<Record<Key, string>>) => row[key], { title: name });
 
 const shortEffect = (one: KnobEffect<string>): string | null => (one.effect === 'unknown' ? null : effect(one));
 
@@ -186,22 +173,22 @@ function versionsOf({ versions, condition }: ExplainedRule): string {
     : 'all';
 }
 
-export function knobsDocument({ schema, filter, total, groups, knobs }: KnobsResult): Document {
-  const of = filter === null ? '' : t` of ${total} match ${as('filter', code(filter))}`;
+export function knobsDocument({ schema, filter, total, groups, knobs }: KnobsResult): d.Document {
+  const of = filter === null ? '' : d.t` of ${total} match ${d.as('filter', d.code(filter))}`;
   const what = knobs.length === 1 && filter === null ? 'knob' : 'knobs';
-  return document(
+  return d.document(
     schema,
-    t`${knobs.length} ${what}${of}`,
+    d.t`${knobs.length} ${what}${of}`,
     ...groups.map(({ id, title }) =>
-      section(
+      d.section(
         title,
         { key: 'groups', isOneOf: true, fields: { id } },
-        table(
+        d.table(
           knobs.filter(({ group }) => group === id),
           [
             titled('id', 'knob'),
-            column('memory', ({ memory }) => shortEffect(memory)),
-            column('speed', ({ speed }) => shortEffect(speed)),
+            d.column('memory', ({ memory }) => shortEffect(memory)),
+            d.column('speed', ({ speed }) => shortEffect(speed)),
             titled('grade', 'evidence'),
           ],
           { key: 'knobs' },
@@ -209,6 +196,8 @@ export function knobsDocument({ schema, filter, total, groups, knobs }: KnobsRes
       ),
     ),
     knobs.length > 0 &&
-      note(t`${code('mbforensics explain KNOB')}: spellings, values, evidence, what it needs and what it excludes`),
+      d.note(
+        d.t`${d.code('mbforensics explain KNOB')}: spellings, values, evidence, what it needs and what it excludes`,
+      ),
   );
 }

@@ -10,30 +10,7 @@ import type {
 } from '../../model/results/attribute.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
-import {
-  as,
-  bytes,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fieldsOf,
-  items,
-  joined,
-  type MaybePart,
-  names,
-  note,
-  paragraph,
-  quote,
-  section,
-  share,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { afterEntry, plain } from '../text-pieces.js';
 import { deviceTitle } from './device-title.js';
 
@@ -48,13 +25,13 @@ export function attributeDocument({
   devices,
   left_out: leftOut,
   annotated,
-}: AttributeResult): Document {
-  return document(
+}: AttributeResult): d.Document {
+  return d.document(
     schema,
     '',
-    devices.length > 1 && section('Live memory by device', {}, deviceTable(devices)),
+    devices.length > 1 && d.section('Live memory by device', {}, deviceTable(devices)),
     ...devices.map((device) => deviceSection(device, moment)),
-    ...leftOut.map(({ path, device, reason }) => note(t`${code(path)} device ${device}: ${reason}`)),
+    ...leftOut.map(({ path, device, reason }) => d.note(d.t`${d.code(path)} device ${device}: ${reason}`)),
     annotated !== undefined && annotatedSection(annotated),
   );
 }
@@ -66,37 +43,39 @@ export function componentTotals(rows: readonly ComponentBytes[]): Map<Component,
 }
 
 /** A row a device, a column a component that matters. */
-function deviceTable(devices: readonly AttributedDevice[]): MaybePart {
+function deviceTable(devices: readonly AttributedDevice[]): d.MaybePart {
   const totals = new Map(devices.map((device) => [device, componentTotals(device.components)]));
   const shown = [...componentTotals(devices.flatMap(({ components }) => components))]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MOST_COMPONENTS)
     .map(([component]) => component);
   const of = (device: AttributedDevice, component: Component): number => totals.get(device)!.get(component) ?? 0;
-  return table(
+  return d.table(
     devices,
     [
-      ...fieldsOf(devices, 'rank', 'stage', 'device', ['total_bytes', 'live']),
+      ...d.fieldsOf(devices, 'rank', 'stage', 'device', ['total_bytes', 'live']),
       ...shown.map((component) =>
-        column<AttributedDevice>(`${component}_bytes`, (device) => of(device, component), { title: plain(component) }),
+        d.column<AttributedDevice>(`${component}_bytes`, (device) => of(device, component), {
+          title: plain(component),
+        }),
       ),
-      column('other_bytes', (device) => device.total_bytes - sumOf(shown.map((component) => of(device, component)))),
+      d.column('other_bytes', (device) => device.total_bytes - sumOf(shown.map((component) => of(device, component)))),
     ],
     { key: 'live' },
   );
 }
 
-function deviceSection(device: AttributedDevice, moment: string): MaybePart {
+function deviceSection(device: AttributedDevice, moment: string): d.MaybePart {
   const { handle, rank, stage, seq, basis, total_bytes: total } = device;
-  return section(
-    t`${deviceTitle(device)}${stage === null ? '' : t` · stage ${stage}`}`,
+  return d.section(
+    d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
     { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
-    paragraph(
-      t`at ${moment}, ${afterEntry(seq)}: ${as('total_bytes', bytes(total))} live in ${counted(device.blocks, 'block', 'blocks', 'blocks')} of ${as('reserved_bytes', bytes(device.reserved_bytes))} reserved${basis === 'actual' ? '' : ' (approximate: the trace contradicts itself)'}`,
+    d.paragraph(
+      d.t`at ${moment}, ${afterEntry(seq)}: ${d.as('total_bytes', d.bytes(total))} live in ${d.counted(device.blocks, 'block', 'blocks', 'blocks')} of ${d.as('reserved_bytes', d.bytes(device.reserved_bytes))} reserved${basis === 'actual' ? '' : ' (approximate: the trace contradicts itself)'}`,
     ),
     componentTable(device),
-    paragraph(t`known ${basisText(device)}${roundingText(device)}`),
-    items(
+    d.paragraph(d.t`known ${basisText(device)}${roundingText(device)}`),
+    d.items(
       device.accumulation.flatMap((point) => pointText(point, total)),
       { key: 'accumulation' },
     ),
@@ -114,7 +93,7 @@ interface ComponentRow {
   readonly kind?: 'group' | 'others';
 }
 
-function componentTable({ components, total_bytes: total }: AttributedDevice): MaybePart {
+function componentTable({ components, total_bytes: total }: AttributedDevice): d.MaybePart {
   const groups = [...groupBy(components, ({ component }) => component)].sort((a, b) => bytesOf(b[1]) - bytesOf(a[1]));
   const rows = groups.flatMap(([component, of]): ComponentRow[] => {
     const subs = [...groupBy(of, (row) => row.sub_component).values()];
@@ -133,18 +112,18 @@ function componentTable({ components, total_bytes: total }: AttributedDevice): M
     ];
   });
   const isInferred = rows.some(({ rows: of }) => inferenceOf(of) !== '');
-  return table(
+  return d.table(
     rows,
     [
-      column('bytes', (row) => bytesOf(row.rows), { title: 'live' }),
-      column('share', (row) => (total === 0 ? null : bytesOf(row.rows) / total)),
-      counts('blocks', (row) => sumOf(row.rows.map(({ blocks }) => blocks))),
-      column('resident_bytes', ({ rows: of }) =>
+      d.column('bytes', (row) => bytesOf(row.rows), { title: 'live' }),
+      d.column('share', (row) => (total === 0 ? null : bytesOf(row.rows) / total)),
+      d.counts('blocks', (row) => sumOf(row.rows.map(({ blocks }) => blocks))),
+      d.column('resident_bytes', ({ rows: of }) =>
         of.some((row) => row.resident_bytes === null) ? null : sumOf(of.map((row) => row.resident_bytes ?? 0)),
       ),
-      names('component', ({ component }) => component),
-      column('part', ({ part }) => part ?? 'all'),
-      isInferred && column('inferred_by', ({ rows: of, kind }) => (kind === undefined ? inferenceOf(of) : '')),
+      d.names('component', ({ component }) => component),
+      d.column('part', ({ part }) => part ?? 'all'),
+      isInferred && d.column('inferred_by', ({ rows: of, kind }) => (kind === undefined ? inferenceOf(of) : '')),
     ],
     { key: 'components', kind: ({ kind }) => kind },
   );
@@ -157,41 +136,43 @@ const inferenceOf = (rows: readonly ComponentBytes[]): string => {
   return [...new Set(names)].join(', ');
 };
 
-function basisText({ components, total_bytes: total }: AttributedDevice): Text {
+function basisText({ components, total_bytes: total }: AttributedDevice): d.Text {
   const of = (by: ComponentBytes['by']) =>
-    as(`${by}_share`, share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
-  return t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
+    d.as(`${by}_share`, d.share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
+  return d.t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
 }
 
 /** Shown from here on: then components that hold the same tensors differ visibly. */
 const LEAST_ROUNDING = 0.005;
 
-function roundingText({ components, total_bytes: total }: AttributedDevice): Text {
+function roundingText({ components, total_bytes: total }: AttributedDevice): d.Text {
   if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
   const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
-  return beyond < LEAST_ROUNDING * total ? '' : t`; ${bytes(beyond)} more than was requested`;
+  return beyond < LEAST_ROUNDING * total ? '' : d.t`; ${d.bytes(beyond)} more than was requested`;
 }
 
-function pointText({ frame, callers: [caller], component, share: part }: AccumulationPoint, total: number): Text[] {
+function pointText({ frame, callers: [caller], component, share: part }: AccumulationPoint, total: number): d.Text[] {
   if (frame === null) return [];
   const isAll = component === null;
   return [
-    t`${share(part)} of ${isAll ? t`all ${bytes(total)}` : component} below ${code(frame)}${isAll && caller !== undefined ? t`, called by ${code(caller)}` : ''}`,
+    d.t`${d.share(part)} of ${isAll ? d.t`all ${d.bytes(total)}` : component} below ${d.code(frame)}${isAll && caller !== undefined ? d.t`, called by ${d.code(caller)}` : ''}`,
   ];
 }
 
-function groupTable({ groups, other_groups: others }: AttributedDevice): MaybePart {
+function groupTable({ groups, other_groups: others }: AttributedDevice): d.MaybePart {
   if (groups === undefined) return null;
   const more = others !== undefined && others.groups > 0 ? others : null;
   const hidden = more === null ? [] : [{ ...more, key: null, component: null, resident_bytes: null }];
-  return table(
+  return d.table(
     [...groups, ...hidden],
     [
-      column('bytes', (group) => group.bytes, { title: 'live' }),
-      counts('blocks', (group) => group.blocks),
-      column('resident_bytes', (group) => group.resident_bytes),
-      names('component', ({ component }) => component ?? ''),
-      names('key', ({ key }) => key ?? t`${count(more?.groups ?? 0)} more (--limit 0 shows all)`, { title: 'of' }),
+      d.column('bytes', (group) => group.bytes, { title: 'live' }),
+      d.counts('blocks', (group) => group.blocks),
+      d.column('resident_bytes', (group) => group.resident_bytes),
+      d.names('component', ({ component }) => component ?? ''),
+      d.names('key', ({ key }) => key ?? d.t`${d.count(more?.groups ?? 0)} more (--limit 0 shows all)`, {
+        title: 'of',
+      }),
     ],
     { key: 'groups', kind: ({ key }) => (key === null ? 'others' : undefined) },
   );
@@ -203,11 +184,11 @@ function groupTable({ groups, other_groups: others }: AttributedDevice): MaybePa
 const CONTEXT = 2;
 const FIGURE = 11;
 
-function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }: AnnotatedSource): MaybePart {
-  const title = t`${as('file', code(file))} on device ${device}`;
+function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }: AnnotatedSource): d.MaybePart {
+  const title = d.t`${d.as('file', d.code(file))} on device ${device}`;
   const look = { key: 'annotated' };
   if (matched.length === 0)
-    return section(title, look, paragraph('no frame of the recording is of a file of this name'));
+    return d.section(title, look, d.paragraph('no frame of the recording is of a file of this name'));
   const shown = new Set<number>();
   lines.forEach(({ bytes: size }, i) => {
     if (size > 0) for (let near = i - CONTEXT; near <= i + CONTEXT; near += 1) shown.add(near);
@@ -220,11 +201,13 @@ function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }
     last = i;
     return [...gap, `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`];
   });
-  return section(
-    t`${title}, as ${joined(matched.map(code), ', ')}`,
+  return d.section(
+    d.t`${title}, as ${d.joined(matched.map(d.code), ', ')}`,
     look,
-    quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
+    d.quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
     beyond > 0 &&
-      note(t`${as('beyond_bytes', bytes(beyond))} belong to lines this file does not have: it is another version`),
+      d.note(
+        d.t`${d.as('beyond_bytes', d.bytes(beyond))} belong to lines this file does not have: it is another version`,
+      ),
   );
 }

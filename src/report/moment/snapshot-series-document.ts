@@ -1,80 +1,58 @@
 /** The dumps of each rank in the order of time. */
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
-import {
-  as,
-  bytes,
-  changeBytes,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fieldsOf,
-  items,
-  type MaybePart,
-  names,
-  note,
-  paragraph,
-  section,
-  type Text,
-  t,
-  table,
-  us,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_RELATIONS = 8;
 
-export function snapshotSeriesDocument({ schema, run, series }: SnapshotSeriesResult): Document {
+export function snapshotSeriesDocument({ schema, run, series }: SnapshotSeriesResult): d.Document {
   const isLone = ({ rank, snapshots }: SnapshotSeries): boolean => rank === null && snapshots.length === 1;
   const lone = series.filter(isLone);
   const hasSeveral = new Set(lone.map(({ snapshots }) => snapshots[0]!.path)).size > 1;
-  return document(
+  return d.document(
     schema,
-    t`run ${as('run', code(run))}: snapshots in order`,
+    d.t`run ${d.as('run', d.code(run))}: snapshots in order`,
     hasSeveral && loneSection(lone),
     ...(hasSeveral ? series.filter((one) => !isLone(one)) : series).map(seriesSection),
   );
 }
 
 /** Dumps that no name puts into an order, or to a rank. */
-function loneSection(lone: readonly SnapshotSeries[]): MaybePart {
+function loneSection(lone: readonly SnapshotSeries[]): d.MaybePart {
   const rows = lone.flatMap(({ device, snapshots }) => snapshots.map((snapshot) => ({ ...snapshot, device })));
-  return section(
-    t`${counted(new Set(rows.map(({ path }) => path)).size, 'snapshot')}, no series`,
+  return d.section(
+    d.t`${d.counted(new Set(rows.map(({ path }) => path)).size, 'snapshot')}, no series`,
     {},
-    table(
+    d.table(
       rows,
       [
-        names('file', ({ path }) => path),
-        ...fieldsOf(rows, 'device', 'trigger', 'events', 'allocated_bytes', 'reserved_bytes'),
+        d.names('file', ({ path }) => path),
+        ...d.fieldsOf(rows, 'device', 'trigger', 'events', 'allocated_bytes', 'reserved_bytes'),
       ],
       { key: 'lone' },
     ),
-    note('the names have neither a rank nor a step: these may be of any ranks and moments'),
+    d.note('the names have neither a rank nor a step: these may be of any ranks and moments'),
   );
 }
 
-function seriesSection(series: SnapshotSeries): MaybePart {
+function seriesSection(series: SnapshotSeries): d.MaybePart {
   const { rank, device, snapshots, order } = series;
-  return section(
-    t`${rank === null ? '' : t`Rank ${rank} · `}device ${device} · ${counted(snapshots.length, 'snapshot')}${snapshots.length > 1 ? ` in the order of ${order}` : ''}`,
+  return d.section(
+    d.t`${rank === null ? '' : d.t`Rank ${rank} · `}device ${device} · ${d.counted(snapshots.length, 'snapshot')}${snapshots.length > 1 ? ` in the order of ${order}` : ''}`,
     { key: 'series', isOneOf: true, fields: { rank, device, order } },
     snapshotTable(snapshots),
-    snapshots.length > 1 && paragraph(trendText(series)),
+    snapshots.length > 1 && d.paragraph(trendText(series)),
     ...relations(snapshots),
     rank === null &&
       snapshots.length > 1 &&
-      note('no file name has a rank: the files may be of several ranks, so growth is unknown'),
-    table(
+      d.note('no file name has a rank: the files may be of several ranks, so growth is unknown'),
+    d.table(
       series.sites,
       [
-        column('change_bytes', (site) => site.bytes),
-        column('blocks', (site) => site.blocks, { unit: 'change' }),
-        column('now_bytes', (site) => site.last_bytes),
-        names('site', ({ site }) => site, { title: 'call site, first to last comparable dump' }),
+        d.column('change_bytes', (site) => site.bytes),
+        d.column('blocks', (site) => site.blocks, { unit: 'change' }),
+        d.column('now_bytes', (site) => site.last_bytes),
+        d.names('site', ({ site }) => site, { title: 'call site, first to last comparable dump' }),
       ],
       { key: 'sites' },
     ),
@@ -84,18 +62,18 @@ function seriesSection(series: SnapshotSeries): MaybePart {
 /** `run/3/snapshot#2` → `#2`: what a reader needs to name it. */
 const number = ({ handle }: SeriesSnapshot): string => handle.slice(handle.lastIndexOf('#'));
 
-const snapshotTable = (snapshots: readonly SeriesSnapshot[]): MaybePart =>
-  table(
+const snapshotTable = (snapshots: readonly SeriesSnapshot[]): d.MaybePart =>
+  d.table(
     snapshots,
     [
-      column('handle', (row) => number(row).slice(1), { title: '#', align: 'right' }),
+      d.column('handle', (row) => number(row).slice(1), { title: '#', align: 'right' }),
       snapshots.some(({ attempt }) => attempt !== snapshots[0]!.attempt) &&
-        counts('attempt', ({ attempt }) => attempt, { title: 'launch' }),
-      ...fieldsOf(snapshots, 'step', 'trigger', 'events'),
-      column('span_us', ({ first_time_us: first, last_time_us: last }) => first && last && last - first),
-      ...fieldsOf(snapshots, 'allocated_bytes', 'active_bytes', 'reserved_bytes', 'inactive_bytes'),
+        d.counts('attempt', ({ attempt }) => attempt, { title: 'launch' }),
+      ...d.fieldsOf(snapshots, 'step', 'trigger', 'events'),
+      d.column('span_us', ({ first_time_us: first, last_time_us: last }) => first && last && last - first),
+      ...d.fieldsOf(snapshots, 'allocated_bytes', 'active_bytes', 'reserved_bytes', 'inactive_bytes'),
       snapshots.length > 1 &&
-        column('growth_bytes', ({ growth }) => growth?.allocated_bytes ?? null, { unit: 'change_bytes' }),
+        d.column('growth_bytes', ({ growth }) => growth?.allocated_bytes ?? null, { unit: 'change_bytes' }),
     ],
     { key: 'snapshots' },
   );
@@ -109,33 +87,33 @@ const TRENDS: Readonly<Record<Exclude<SnapshotSeries['trend']['kind'], 'too_few'
   varied: 'rises and falls',
 };
 
-function trendText({ trend }: SnapshotSeries): Text {
+function trendText({ trend }: SnapshotSeries): d.Text {
   const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep, tolerance_bytes: within } = trend;
-  const named = as('trend', kind === 'too_few' ? 'no trend' : TRENDS[kind]);
-  if (kind === 'too_few') return t`${named}: ${counted(snapshots, 'comparable dump')}, three are needed`;
-  return t`allocated ${named}:${growth === null ? '' : t` ${as('growth_bytes', changeBytes(growth))}`}${perStep === null ? '' : t`, ${as('growth_per_step_bytes', changeBytes(perStep))} a step`} over ${counted(snapshots, 'comparable dump')}${kind === 'steady' ? t`, within ${bytes(within)} from dump to dump` : ''}`;
+  const named = d.as('trend', kind === 'too_few' ? 'no trend' : TRENDS[kind]);
+  if (kind === 'too_few') return d.t`${named}: ${d.counted(snapshots, 'comparable dump')}, three are needed`;
+  return d.t`allocated ${named}:${growth === null ? '' : d.t` ${d.as('growth_bytes', d.changeBytes(growth))}`}${perStep === null ? '' : d.t`, ${d.as('growth_per_step_bytes', d.changeBytes(perStep))} a step`} over ${d.counted(snapshots, 'comparable dump')}${kind === 'steady' ? d.t`, within ${d.bytes(within)} from dump to dump` : ''}`;
 }
 
 /** What is known between two traces: nothing, or what was lost. */
-function relations(snapshots: readonly SeriesSnapshot[]): MaybePart[] {
+function relations(snapshots: readonly SeriesSnapshot[]): d.MaybePart[] {
   const pairs = snapshots.slice(1).map((row, i) => ({ row, before: snapshots[i]! }));
   if (pairs.length > 1 && pairs.every(({ row }) => row.relation === 'continues'))
-    return [paragraph('each trace continues the one before: nothing is lost between them')];
+    return [d.paragraph('each trace continues the one before: nothing is lost between them')];
   const more = pairs.length - MOST_RELATIONS;
   return [
-    items(pairs.slice(0, MOST_RELATIONS).map(relationText), { key: 'relations' }),
-    more > 0 && note(t`${counted(more, 'more such line')}: --json=full lists all`),
+    d.items(pairs.slice(0, MOST_RELATIONS).map(relationText), { key: 'relations' }),
+    more > 0 && d.note(d.t`${d.counted(more, 'more such line')}: --json=full lists all`),
   ];
 }
 
-function relationText({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): Text {
+function relationText({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): d.Text {
   const [one, two] = [number(before), number(row)];
   switch (row.relation) {
     case 'continues':
-      return t`${two} continues the trace of ${one}: ${counted(row.shared_entries ?? 0, 'entry', 'entries')} in both, ${count(row.new_entries ?? 0)} new`;
+      return d.t`${two} continues the trace of ${one}: ${d.counted(row.shared_entries ?? 0, 'entry', 'entries')} in both, ${d.count(row.new_entries ?? 0)} new`;
     case 'gap': {
       const { gap_us: gap, active_bytes: active, reserved_bytes: reserved } = row.lost!;
-      return t`between ${one} and ${two} the ring lost ${us(gap)} of entries: active ${changeBytes(active)} and reserved ${changeBytes(reserved)} meanwhile`;
+      return d.t`between ${one} and ${two} the ring lost ${d.us(gap)} of entries: active ${d.changeBytes(active)} and reserved ${d.changeBytes(reserved)} meanwhile`;
     }
     case 'restart':
       return `${two} begins with an empty device: another process than ${one}`;

@@ -21,25 +21,7 @@ import {
   GUTTER,
   gutter,
 } from '../chart.js';
-import {
-  as,
-  bytes,
-  code,
-  count,
-  counted,
-  type Document,
-  document,
-  type Fact,
-  fact,
-  facts,
-  joined,
-  type MaybePart,
-  note,
-  paragraph,
-  section,
-  type Text,
-  t,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { duration } from '../document/values.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
 import { stepParts } from '../run/step-parts.js';
@@ -58,14 +40,14 @@ export interface TimelineLook {
   readonly steps: number | undefined;
 }
 
-export const timelineDocument = ({ schema, snapshots }: TimelineResult, look: TimelineLook): Document =>
-  document(
+export const timelineDocument = ({ schema, snapshots }: TimelineResult, look: TimelineLook): d.Document =>
+  d.document(
     schema,
     '',
     ...snapshots.flatMap((snapshot) => [
       ...snapshot.devices.map((device) => deviceSection(snapshot, device, look)),
       ...snapshot.left_out.map(({ device, reason }) =>
-        note(t`${code(snapshot.path)} device ${device} left out: ${reason}`),
+        d.note(d.t`${d.code(snapshot.path)} device ${device} left out: ${reason}`),
       ),
     ]),
   );
@@ -78,22 +60,22 @@ function deviceSection(
   snapshot: TimelineSnapshot,
   { device, trace, dump }: TimelineDevice,
   look: TimelineLook,
-): MaybePart {
+): d.MaybePart {
   const { path, handle, rank } = snapshot;
   const title = deviceTitle({ path, rank, device });
   const key = { key: 'devices', isOneOf: true, fields: { handle, rank, device } };
   if (trace === null)
-    return section(
+    return d.section(
       title,
       key,
-      paragraph(
-        t`no trace recorded; at the dump ${as('active_bytes', bytes(dump.active_bytes))} active of ${as('reserved_bytes', bytes(dump.reserved_bytes))} reserved`,
+      d.paragraph(
+        d.t`no trace recorded; at the dump ${d.as('active_bytes', d.bytes(dump.active_bytes))} active of ${d.as('reserved_bytes', d.bytes(dump.reserved_bytes))} reserved`,
       ),
     );
-  return section(
+  return d.section(
     title,
     key,
-    paragraph(traceText(trace)),
+    d.paragraph(traceText(trace)),
     { type: 'drawing', lines: (width) => chartLines(trace, look, look.width ?? width) },
     legend(trace),
     ...componentParts(trace, look),
@@ -117,7 +99,7 @@ function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width
 function componentParts(
   { components, columns, column_count: columnCount }: TimelineTrace,
   look: TimelineLook,
-): MaybePart[] {
+): d.MaybePart[] {
   if (components === undefined || components.components.length === 0) return [];
   const byColumn = new Map(columns.map(({ column }, i) => [column, components.bytes[i]!]));
   let held = components.bytes[0]!;
@@ -138,10 +120,11 @@ function componentParts(
   };
   return [
     { type: 'drawing', lines },
-    paragraph(
-      joined(
+    d.paragraph(
+      d.joined(
         draw(GUTTER).legend.map(
-          ({ sign, component, bytes: most }) => t`${sign} ${component} ≤ ${as(`${component}_bytes`, bytes(most))}`,
+          ({ sign, component, bytes: most }) =>
+            d.t`${sign} ${component} ≤ ${d.as(`${component}_bytes`, d.bytes(most))}`,
         ),
         ' · ',
       ),
@@ -149,19 +132,19 @@ function componentParts(
   ];
 }
 
-function traceText(trace: TimelineTrace): Text {
+function traceText(trace: TimelineTrace): d.Text {
   const { range, by, basis, column_count: columns } = trace;
   const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
   const shown = last - first + 1;
-  const perColumn = t`${Math.ceil(shown / columns)} entries a column`;
-  return joined(
+  const perColumn = d.t`${Math.ceil(shown / columns)} entries a column`;
+  return d.joined(
     [
       trace.zoomed
-        ? t`entries ${first} to ${last} of ${trace.entries}`
-        : counted(trace.entries, 'entry', 'entries', 'entries'),
+        ? d.t`entries ${first} to ${last} of ${trace.entries}`
+        : d.counted(trace.entries, 'entry', 'entries', 'entries'),
       from === null || to === null
         ? 'no times recorded'
-        : t`${duration(to - from)} from ${{ value: from, unit: 'clock' }} UTC`,
+        : d.t`${duration(to - from)} from ${{ value: from, unit: 'clock' }} UTC`,
       by === 'time' ? 'by time' : shown > columns ? perColumn : 'each entry has its column',
       basis === 'approximate' && 'approximate: the trace contradicts itself',
     ],
@@ -335,48 +318,48 @@ function areaLegend(drawn: string, ascii: boolean): string {
   return [`${signs.full} allocated`, ...shown].join('  ');
 }
 
-function legend(trace: TimelineTrace): MaybePart {
+function legend(trace: TimelineTrace): d.MaybePart {
   const { marks, range, nvtx } = trace;
   const first = range.first_time_us;
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
-  const after = (seq: number, timeUs: number | null): Text =>
-    t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const reached = ({ first_seq: from, last_seq: to, time_us: time }: TimelinePeak): Text =>
+  const after = (seq: number, timeUs: number | null): d.Text =>
+    d.t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
+  const reached = ({ first_seq: from, last_seq: to, time_us: time }: TimelinePeak): d.Text =>
     from === range.first_seq
       ? 'from the start on'
-      : t`first after ${after(from, time)}${from === to ? '' : t` (or up to ${to - from} later)`}`;
-  const list: Fact[] = [];
-  const add = (sign: string, key: string, text: Text): void => void list.push(fact(key, text, { title: sign })!);
+      : d.t`first after ${after(from, time)}${from === to ? '' : d.t` (or up to ${to - from} later)`}`;
+  const list: d.Fact[] = [];
+  const add = (sign: string, key: string, text: d.Text): void => void list.push(d.fact(key, text, { title: sign })!);
   const addNvtx = (key: string, at: NvtxAt | null | undefined): void =>
     nvtxTexts(at).forEach((text, i) => void add('', `${key}_nvtx_${i + 1}`, text));
   const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
-  add('P', 'peak_active', t`peak: ${as('bytes', bytes(peak.bytes))} active, ${reached(peak)}`);
+  add('P', 'peak_active', d.t`peak: ${d.as('bytes', d.bytes(peak.bytes))} active, ${reached(peak)}`);
   addNvtx('peak', nvtx?.peak);
-  add('', 'peak_reserved', t`most reserved: ${as('bytes', bytes(reserved.bytes))}, ${reached(reserved)}`);
+  add('', 'peak_reserved', d.t`most reserved: ${d.as('bytes', d.bytes(reserved.bytes))}, ${reached(reserved)}`);
   for (const [i, oom] of ooms.slice(0, MOST_OOMS).entries()) {
-    const free = oom.device_free_bytes === null ? '' : t`, ${bytes(oom.device_free_bytes)} free on the device`;
-    const requested = as('requested_bytes', bytes(oom.requested_bytes));
-    add('O', `oom_${i + 1}`, t`out of memory: requested ${requested}${free} (${after(oom.seq, oom.time_us)})`);
+    const free = oom.device_free_bytes === null ? '' : d.t`, ${d.bytes(oom.device_free_bytes)} free on the device`;
+    const requested = d.as('requested_bytes', d.bytes(oom.requested_bytes));
+    add('O', `oom_${i + 1}`, d.t`out of memory: requested ${requested}${free} (${after(oom.seq, oom.time_us)})`);
   }
   addNvtx('oom', nvtx?.oom);
-  if (ooms.length > MOST_OOMS) add('O', 'ooms', t`${ooms.length - MOST_OOMS} more OOM entries`);
+  if (ooms.length > MOST_OOMS) add('O', 'ooms', d.t`${ooms.length - MOST_OOMS} more OOM entries`);
   const [snapshot] = snapshots;
   if (snapshot !== undefined) {
-    const more = snapshots.length > 1 ? t` and ${snapshots.length - 1} more` : '';
-    add('S', 'snapshot', t`snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
+    const more = snapshots.length > 1 ? d.t` and ${snapshots.length - 1} more` : '';
+    add('S', 'snapshot', d.t`snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
   }
   if (marks.flush_count > 0)
     add(
       'f',
       'flushes',
-      t`${counted(marks.flush_count, 'flush', 'flushes', 'count')}: ${as('bytes', bytes(marks.flush_bytes))} given back to the driver`,
+      d.t`${d.counted(marks.flush_count, 'flush', 'flushes', 'count')}: ${d.as('bytes', d.bytes(marks.flush_bytes))} given back to the driver`,
     );
   const lanes = annotationLanes(marks.annotations);
   for (const { sign, name, ranges } of lanes)
-    add(sign, `annotation_${sign}`, t`${code(name)} ×${count(ranges.length)}`);
+    add(sign, `annotation_${sign}`, d.t`${d.code(name)} ×${d.count(ranges.length)}`);
   const more = new Set(marks.annotations.map(({ name }) => name)).size - lanes.length;
-  if (more > 0) add('', 'more_annotations', t`${more} more names (--json=full has all)`);
-  return facts(list);
+  if (more > 0) add('', 'more_annotations', d.t`${more} more names (--json=full has all)`);
+  return d.facts(list);
 }
 
 const CSV_COLUMNS = [

@@ -1,19 +1,6 @@
 /** Iteration lines as a table, and what they amount to. */
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
-import {
-  as,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fieldsOf,
-  paragraph,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { csvLine } from '../store/sql-text.js';
 
 export function iterationsDocument({
@@ -23,27 +10,32 @@ export function iterationsDocument({
   attempts,
   rows,
   rows_left_out,
-}: IterationsResult): Document {
-  const name = as('run', code(run));
+}: IterationsResult): d.Document {
+  const name = d.as('run', d.code(run));
   const { count: lines, first, last, target } = summary;
-  if (lines === 0) return document(schema, t`run ${name}: no iteration line`);
-  return document(
+  if (lines === 0) return d.document(schema, d.t`run ${name}: no iteration line`);
+  return d.document(
     schema,
-    t`run ${name}: ${counted(lines, 'line', 'lines', 'count')}, iterations ${as('first', count(first))} to ${as('last', count(last))}${target === null ? '' : t` of ${as('target', count(target))}`}${summary.monotonic === false ? ', not rising throughout' : ''}`,
-    table(
+    d.t`run ${name}: ${d.counted(lines, 'line', 'lines', 'count')}, iterations ${d.as('first', d.count(first))} to ${d.as('last', d.count(last))}${target === null ? '' : d.t` of ${d.as('target', d.count(target))}`}${summary.monotonic === false ? ', not rising throughout' : ''}`,
+    d.table(
       rows,
       [
-        attempts.length > 1 && counts('attempt', (row) => row.attempt, { title: 'launch' }),
-        ...fieldsOf(rows, 'iteration', 'step_ms', ['tflops_per_gpu', 'TFLOP/s/GPU'], 'loss', 'grad_norm'),
-        ...fieldsOf(rows, ['global_batch_size', 'batch'], ['skipped_iterations', 'skipped'], ['nan_iterations', 'nan']),
+        attempts.length > 1 && d.counts('attempt', (row) => row.attempt, { title: 'launch' }),
+        ...d.fieldsOf(rows, 'iteration', 'step_ms', ['tflops_per_gpu', 'TFLOP/s/GPU'], 'loss', 'grad_norm'),
+        ...d.fieldsOf(
+          rows,
+          ['global_batch_size', 'batch'],
+          ['skipped_iterations', 'skipped'],
+          ['nan_iterations', 'nan'],
+        ),
       ],
       {
         key: 'rows',
-        notes: [rows_left_out > 0 && t`${counted(rows_left_out, 'earlier line')} left out; --limit 0 shows all`],
+        notes: [rows_left_out > 0 && d.t`${d.counted(rows_left_out, 'earlier line')} left out; --limit 0 shows all`],
       },
     ),
     statisticsTable(summary, attempts),
-    summary.timed === 0 && paragraph('no step time printed'),
+    summary.timed === 0 && d.paragraph('no step time printed'),
   );
 }
 
@@ -60,12 +52,12 @@ function statisticsTable(summary: IterationSummary, attempts: IterationsResult['
     ...rowsOf(ALL, summary),
     ...(attempts.length > 1 ? attempts.flatMap((one) => rowsOf(`launch ${one.attempt}`, one)) : []),
   ].filter((row) => row.timed > 0 || row.median_tflops_per_gpu !== null);
-  return table(
+  return d.table(
     rows,
     [
-      column('of', ({ name }) => name, { title: 'step times' }),
-      ...fieldsOf(rows, 'lines', ['median_step_ms', 'median'], ['mean_step_ms', 'mean'], ['p95_step_ms', 'p95']),
-      ...fieldsOf(rows, ['min_step_ms', 'least'], ['max_step_ms', 'most'], ['median_tflops_per_gpu', 'TFLOP/s/GPU']),
+      d.column('of', ({ name }) => name, { title: 'step times' }),
+      ...d.fieldsOf(rows, 'lines', ['median_step_ms', 'median'], ['mean_step_ms', 'mean'], ['p95_step_ms', 'p95']),
+      ...d.fieldsOf(rows, ['min_step_ms', 'least'], ['max_step_ms', 'most'], ['median_tflops_per_gpu', 'TFLOP/s/GPU']),
     ],
     { key: 'step_times', notes: ['warm-up: the first line of each launch'] },
   );

@@ -11,27 +11,7 @@ import type {
   MemorySamples,
 } from '../../model/results/log.js';
 import { formatBytes } from '../../model/units.js';
-import {
-  as,
-  bytes,
-  type Cell,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fieldsOf,
-  items,
-  type MaybePart,
-  names,
-  note,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { plain, rankList, rankWords } from '../text-pieces.js';
 
 /** More rows than a reader reads. */
@@ -41,63 +21,63 @@ const MOST_DOUBTFUL = 4;
 /** Largest figures of a stage. */
 const MOST_METRICS = 4;
 
-export function memoryDocument(result: MemoryResult): Document {
+export function memoryDocument(result: MemoryResult): d.Document {
   const { schema, run, ranks, stages, flags, doubtful, records, sampled } = result;
-  const name = as('run', code(run));
+  const name = d.as('run', d.code(run));
   const attempts = new Set(ranks.map(({ attempt }) => attempt)).size;
   const hasAttempts = attempts > 1;
   const noun = doubtful.length > 0 ? 'plausible memory reading' : 'memory reading';
-  return document(
+  return d.document(
     schema,
-    ranks.length === 0 ? t`run ${name}: no ${noun}` : t`run ${name}: last and largest memory readings`,
+    ranks.length === 0 ? d.t`run ${name}: no ${noun}` : d.t`run ${name}: last and largest memory readings`,
     records === null ? rankTable(ranks, hasAttempts) : metricTable(ranks, hasAttempts),
     stageTable(stages, hasAttempts),
-    ranks.length > 0 && result.layout_origin === null && note('stages unknown: no line has the parallel sizes'),
-    section(
+    ranks.length > 0 && result.layout_origin === null && d.note('stages unknown: no line has the parallel sizes'),
+    d.section(
       'Findings',
       {},
-      items(
+      d.items(
         flags.map(
           ({ kind, attempt, ranks, text }) =>
-            t`${plain(kind)} · ${hasAttempts ? `launch ${attempt}, ` : ''}${rankWords(ranks)}: ${text}`,
+            d.t`${plain(kind)} · ${hasAttempts ? `launch ${attempt}, ` : ''}${rankWords(ranks)}: ${text}`,
         ),
         { key: 'flags' },
       ),
       ...doubtfulParts(doubtful),
     ),
     records !== null && recordTable(records),
-    sampled !== null && note(sampledText(sampled), { key: 'sampled' }),
+    sampled !== null && d.note(sampledText(sampled), { key: 'sampled' }),
   );
 }
 
 /** Of the first ones. */
-export function doubtfulParts(readings: readonly DoubtfulReading[]): MaybePart[] {
+export function doubtfulParts(readings: readonly DoubtfulReading[]): d.MaybePart[] {
   const more = readings.length - MOST_DOUBTFUL;
   return [
-    items(
+    d.items(
       readings
         .slice(0, MOST_DOUBTFUL)
         .map(
           ({ metric, rank, value, unit, reason, samples, file, line }) =>
-            t`doubtful, not counted${rank === null ? '' : ` · rank ${rank}`}: ${plain(metric)} ${{ value, unit: 'number' }} ${unit} in ${code(file)} line ${line}${samples > 1 ? t` and ${count(samples - 1)} more` : ''}: ${reason}`,
+            d.t`doubtful, not counted${rank === null ? '' : ` · rank ${rank}`}: ${plain(metric)} ${{ value, unit: 'number' }} ${unit} in ${d.code(file)} line ${line}${samples > 1 ? d.t` and ${d.count(samples - 1)} more` : ''}: ${reason}`,
         ),
       { key: 'doubtful' },
     ),
-    more > 0 && note(t`${counted(more, 'more doubtful reading')}: --json=full lists them`),
+    more > 0 && d.note(d.t`${d.counted(more, 'more doubtful reading')}: --json=full lists them`),
   ];
 }
 
-const sampledText = ({ devices, samples, files, max_used_bytes: most }: MemorySamples): Text =>
-  t`a monitor took ${counted(samples, 'sample')} of ${counted(devices, 'device')} (${files.length === 1 ? code(files[0]!) : t`${files.length} files`}): at most ${bytes(most)} in use. Peaks between two samples are not in it: see mbforensics log outside`;
+const sampledText = ({ devices, samples, files, max_used_bytes: most }: MemorySamples): d.Text =>
+  d.t`a monitor took ${d.counted(samples, 'sample')} of ${d.counted(devices, 'device')} (${files.length === 1 ? d.code(files[0]!) : d.t`${files.length} files`}): at most ${d.bytes(most)} in use. Peaks between two samples are not in it: see mbforensics log outside`;
 
 const attemptColumn = <Row extends { readonly attempt: number }>() =>
-  counts<Row>('attempt', ({ attempt }) => attempt, { title: 'launch' });
+  d.counts<Row>('attempt', ({ attempt }) => attempt, { title: 'launch' });
 
-const amount = (size: number | null, value: number | undefined): Cell =>
-  size !== null ? bytes(size) : value === undefined ? null : { value, unit: 'number' };
+const amount = (size: number | null, value: number | undefined): d.Cell =>
+  size !== null ? d.bytes(size) : value === undefined ? null : { value, unit: 'number' };
 
 const growthColumn = <Row>(of: (row: Row) => number | null) =>
-  column<Row>(
+  d.column<Row>(
     'growth_bytes_per_iteration',
     (row) => {
       const growth = of(row);
@@ -107,18 +87,18 @@ const growthColumn = <Row>(of: (row: Row) => number | null) =>
   );
 
 /** With one rank asked for, a row a metric. */
-function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybePart {
-  return table(
+function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybePart {
+  return d.table(
     ranks.flatMap(({ attempt, metrics }) => metrics.map((metric) => ({ attempt, ...metric }))),
     [
       hasAttempts && attemptColumn(),
-      names('metric', ({ metric }) => metric),
-      counts('samples', ({ samples }) => samples),
-      column('iterations', ({ first_iteration: first, last_iteration: last }) => first && `${first}-${last}`, {
+      d.names('metric', ({ metric }) => metric),
+      d.counts('samples', ({ samples }) => samples),
+      d.column('iterations', ({ first_iteration: first, last_iteration: last }) => first && `${first}-${last}`, {
         align: 'right',
       }),
-      column('last', ({ last_bytes, last_value }) => amount(last_bytes, last_value), { align: 'right' }),
-      column('largest', ({ max_bytes, max_value }) => amount(max_bytes, max_value), { align: 'right' }),
+      d.column('last', ({ last_bytes, last_value }) => amount(last_bytes, last_value), { align: 'right' }),
+      d.column('largest', ({ max_bytes, max_value }) => amount(max_bytes, max_value), { align: 'right' }),
       growthColumn((row) => row.growth_bytes_per_iteration),
     ],
     { key: 'metrics' },
@@ -126,7 +106,7 @@ function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybeP
 }
 
 /** A row a rank with the metrics that matter. */
-function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybePart {
+function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybePart {
   const find = (rank: MemoryRank, name: string): MemoryMetricResult | undefined =>
     rank.metrics.find(({ metric }) => metric === name);
   const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
@@ -141,41 +121,43 @@ function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): MaybePar
     .filter((name) => !known.has(name))
     .slice(0, known.size === 0 ? MOST_METRICS : 0);
   const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
-  const metricColumn = (name: string, cell: (metric: MemoryMetricResult | undefined) => Cell | undefined) =>
-    column<MemoryRank>(name, (rank) => cell(find(rank, name)) ?? null, { title: metricTitle(name), align: 'right' });
+  const metricColumn = (name: string, cell: (metric: MemoryMetricResult | undefined) => d.Cell | undefined) =>
+    d.column<MemoryRank>(name, (rank) => cell(find(rank, name)) ?? null, { title: metricTitle(name), align: 'right' });
   const sizes = (name: string, of: 'last_bytes' | 'max_bytes') =>
-    column<MemoryRank>(`${name}_bytes`, (rank) => find(rank, name)?.[of] ?? null, { title: metricTitle(name) });
+    d.column<MemoryRank>(`${name}_bytes`, (rank) => find(rank, name)?.[of] ?? null, { title: metricTitle(name) });
   const more = ranks.length - MOST_RANKS;
-  return table(
+  return d.table(
     ranks.slice(0, MOST_RANKS),
     [
       hasAttempts && attemptColumn(),
-      column('rank', ({ rank, device }) => rank ?? (device === null ? null : `device ${device}`), { align: 'right' }),
-      ranks.some(({ position }) => position !== null) && counts('stage', ({ position }) => position?.pp ?? null),
-      counts('lines', ({ metrics }) => maxOf(metrics.map(({ samples }) => samples))),
+      d.column('rank', ({ rank, device }) => rank ?? (device === null ? null : `device ${device}`), { align: 'right' }),
+      ranks.some(({ position }) => position !== null) && d.counts('stage', ({ position }) => position?.pp ?? null),
+      d.counts('lines', ({ metrics }) => maxOf(metrics.map(({ samples }) => samples))),
       ...last.map((name) => sizes(name, 'last_bytes')),
       ...largest.map((name) => sizes(name, 'max_bytes')),
       ...counters.map((name) => metricColumn(name, (metric) => metric?.max_value)),
       ...otherMetrics.map((name) => metricColumn(name, (one) => amount(one?.last_bytes ?? null, one?.last_value))),
       ranks.some((rank) => growthOf(rank) !== null) && growthColumn(growthOf),
     ],
-    { key: 'ranks', notes: [more > 0 && t`${counted(more, 'more rank')}: --rank N shows one, --json=full all`] },
+    { key: 'ranks', notes: [more > 0 && d.t`${d.counted(more, 'more rank')}: --rank N shows one, --json=full all`] },
   );
 }
 
 /** Largest figures of a stage. */
-function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): MaybePart {
+function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): d.MaybePart {
   const metrics = [...new Set(stages.flatMap(({ max }) => Object.keys(max)))]
     .filter((name) => name.startsWith('max_') || name === 'device_used')
     .slice(0, MOST_METRICS);
   if (stages.every(({ stage }) => stage === stages[0]?.stage)) return null;
-  return table(
+  return d.table(
     stages,
     [
       hasAttempts && attemptColumn(),
-      ...fieldsOf(stages, 'stage', 'ranks'),
+      ...d.fieldsOf(stages, 'stage', 'ranks'),
       ...metrics.map((name) =>
-        column<(typeof stages)[number]>(`${name}_bytes`, ({ max }) => max[name] ?? null, { title: metricTitle(name) }),
+        d.column<(typeof stages)[number]>(`${name}_bytes`, ({ max }) => max[name] ?? null, {
+          title: metricTitle(name),
+        }),
       ),
     ],
     { key: 'stages' },
@@ -185,17 +167,17 @@ function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): Maybe
 /** `peak allocated` of `max_allocated`, `retries` of `alloc_retries`. */
 const metricTitle = (metric: string): string => plain(metric.replace(/^max_/, 'peak_').replace(/^alloc_/, ''));
 
-function recordTable(records: readonly MemoryRecord[]): MaybePart {
+function recordTable(records: readonly MemoryRecord[]): d.MaybePart {
   const hidden = Math.max(0, records.length - MOST_RECORDS);
-  return table(
+  return d.table(
     records.slice(hidden),
     [
-      ...fieldsOf(records, 'iteration', 'moment', 'metric'),
-      counts('bytes', (record) => record.bytes),
-      column('printed', ({ value, unit }) => t`${{ value, unit: 'number' }} ${unit}`, { align: 'right' }),
-      counts('line', ({ line }) => line),
+      ...d.fieldsOf(records, 'iteration', 'moment', 'metric'),
+      d.counts('bytes', (record) => record.bytes),
+      d.column('printed', ({ value, unit }) => d.t`${{ value, unit: 'number' }} ${unit}`, { align: 'right' }),
+      d.counts('line', ({ line }) => line),
     ],
-    { key: 'records', notes: [hidden > 0 && t`${counted(hidden, 'earlier reading')}: --json=full lists all`] },
+    { key: 'records', notes: [hidden > 0 && d.t`${d.counted(hidden, 'earlier reading')}: --json=full lists all`] },
   );
 }
 
@@ -236,14 +218,14 @@ function fold(groups: readonly MemoryGroup[]): GroupRow[] {
 }
 
 /** The least and the greatest: `1.00 GiB`, or `1.00 GiB – 2.00 GiB` where they print differently. */
-function range(values: readonly number[]): Cell {
+function range(values: readonly number[]): d.Cell {
   if (values.length === 0) return null;
   const [least, most] = [minOf(values), maxOf(values)];
-  return formatBytes(least) === formatBytes(most) ? bytes(most) : t`${bytes(least)} – ${bytes(most)}`;
+  return formatBytes(least) === formatBytes(most) ? d.bytes(most) : d.t`${d.bytes(least)} – ${d.bytes(most)}`;
 }
 
 /** Nothing where no group has a figure of the allocator or the device's use. */
-export function memoryGroupTable(groups: readonly MemoryGroup[]): MaybePart {
+export function memoryGroupTable(groups: readonly MemoryGroup[]): d.MaybePart {
   // Optional columns with only zeros are left out.
   const isInformative = (value: number | undefined, metric: string): boolean =>
     value !== undefined && (value !== 0 || ALWAYS.has(metric));
@@ -251,13 +233,13 @@ export function memoryGroupTable(groups: readonly MemoryGroup[]): MaybePart {
     groups.some((group) => isInformative(group[of][metric], metric)),
   ).slice(0, MOST_COLUMNS);
   const rows = fold(groups.filter((group) => columns.some(([metric, of]) => group[of][metric] !== undefined)));
-  return table(
+  return d.table(
     columns.length === 0 ? [] : rows,
     [
-      ...fieldsOf(rows, 'stage'),
-      column('ranks', ({ ranks }) => rankList(ranks, 3)),
+      ...d.fieldsOf(rows, 'stage'),
+      d.column('ranks', ({ ranks }) => rankList(ranks, 3)),
       ...columns.map(([metric, of]) =>
-        column<GroupRow>(
+        d.column<GroupRow>(
           of === 'counts' ? metric : `${metric}_bytes`,
           (row) => {
             const values = row.groups.flatMap((group) => group[of][metric] ?? []);

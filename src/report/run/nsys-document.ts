@@ -3,30 +3,7 @@ import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
 import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type { NsysRangeStack, NsysReport, NsysResult } from '../../model/results/nsys.js';
-import {
-  as,
-  bytes,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  type Fact,
-  fact,
-  facts,
-  fieldsOf,
-  items,
-  joined,
-  type MaybePart,
-  names,
-  paragraph,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { excerpt, formatValue } from '../document/values.js';
 import { printable } from '../plain-text.js';
 import { accountSection } from './nsys/accounts.js';
@@ -43,18 +20,18 @@ const MOST_DEPTH = 10;
 const LEAST_NAME = 20;
 const MARK = 26;
 
-export function nsysDocument(result: NsysResult, look: NsysLook): Document {
+export function nsysDocument(result: NsysResult, look: NsysLook): d.Document {
   const { schema, reports, at = [], range_work: ranges = [], curves = [], against } = result;
-  return document(
+  return d.document(
     schema,
     '',
     ...(against === undefined ? reports.map((report) => reportSection(report, look)) : []),
     ...at.map(({ path, time_ns: when, stacks }) =>
-      section(
-        t`${code(path)} at ${since(when)}`,
+      d.section(
+        d.t`${d.code(path)} at ${since(when)}`,
         { key: 'at', isOneOf: true, fields: { path, time_ns: when } },
         ...stacks.map(stackSection),
-        stacks.length === 0 && paragraph('no NVTX range is open then'),
+        stacks.length === 0 && d.paragraph('no NVTX range is open then'),
       ),
     ),
     ...ranges.map(({ path, text, work }) => rangeSection(path, text, work, look)),
@@ -63,10 +40,10 @@ export function nsysDocument(result: NsysResult, look: NsysLook): Document {
   );
 }
 
-function stackSection({ pid, tid, thread, rank, ranges }: NsysRangeStack): MaybePart {
+function stackSection({ pid, tid, thread, rank, ranges }: NsysRangeStack): d.MaybePart {
   const who = tid === null ? '' : `thread ${tid}${thread === null ? '' : ` ${thread}`}`;
-  return section(
-    joined([processText({ pid, rank: null, device: null }), who], ', '),
+  return d.section(
+    d.joined([processText({ pid, rank: null, device: null }), who], ', '),
     { key: 'stacks', isOneOf: true, fields: { pid, tid, rank, ranges: ranges.map(({ text }) => text) } },
     {
       type: 'drawing',
@@ -82,12 +59,12 @@ function stackSection({ pid, tid, thread, rank, ranges }: NsysRangeStack): Maybe
   );
 }
 
-function reportSection(report: NsysReport, look: NsysLook): MaybePart {
+function reportSection(report: NsysReport, look: NsysLook): d.MaybePart {
   const { path, form, nsys_version: version, schema_version: schema, rank, accounts } = report;
-  return section(
-    t`${as('path', code(path))} · ${as('form', form)}${version === null ? '' : ` · nsys ${version}`}${schema === null ? '' : ` (schema ${schema})`}${rank === null ? '' : t` · rank ${rank}`}`,
+  return d.section(
+    d.t`${d.as('path', d.code(path))} · ${d.as('form', form)}${version === null ? '' : ` · nsys ${version}`}${schema === null ? '' : ` (schema ${schema})`}${rank === null ? '' : d.t` · rank ${rank}`}`,
     { key: 'reports', isOneOf: true, fields: { nsys_version: version, schema_version: schema, rank } },
-    facts(reportFacts(report)),
+    d.facts(reportFacts(report)),
     failedTable(report, look),
     ...(accounts ?? []).map((account) => accountSection(account, look)),
     memoryTable(report, look),
@@ -97,42 +74,42 @@ function reportSection(report: NsysReport, look: NsysLook): MaybePart {
     copyTable(report.copy_groups ?? [], look),
     kernelTable(report, look),
     ...diagnosticParts(report, look),
-    section('Missing', {}, items(report.missing.map(missingText), { key: 'missing' })),
+    d.section('Missing', {}, d.items(report.missing.map(missingText), { key: 'missing' })),
   );
 }
 
-function reportFacts(report: NsysReport): (Fact | null | false)[] {
+function reportFacts(report: NsysReport): (d.Fact | null | false)[] {
   const { gpus, host, started_at: start, duration_ns: length, processes, tables_not_kept: notKept } = report;
-  const captured = joined(
+  const captured = d.joined(
     [
       gpus.length > 0 && gpuText(gpus),
-      host !== null && t`host ${as('host', code(host))}`,
+      host !== null && d.t`host ${d.as('host', d.code(host))}`,
       start !== null && `from ${start.slice(0, 19).replace('T', ' ')} UTC`,
-      length !== null && t`over ${as('duration_ns', time(length))}`,
+      length !== null && d.t`over ${d.as('duration_ns', time(length))}`,
     ],
     ' · ',
   );
   const working = processes.filter(({ devices }) => devices.length > 0);
-  const events = joined(
+  const events = d.joined(
     [
-      report.nvtx_ranges !== null && counted(report.nvtx_ranges, 'NVTX range', 'NVTX ranges', 'nvtx_ranges'),
-      report.kernels !== null && counted(report.kernels, 'kernel', 'kernels', 'kernels'),
-      report.copies !== null && counted(report.copies, 'copy', 'copies', 'copies'),
+      report.nvtx_ranges !== null && d.counted(report.nvtx_ranges, 'NVTX range', 'NVTX ranges', 'nvtx_ranges'),
+      report.kernels !== null && d.counted(report.kernels, 'kernel', 'kernels', 'kernels'),
+      report.copies !== null && d.counted(report.copies, 'copy', 'copies', 'copies'),
     ],
     ' · ',
   );
   const absent = absentText(report);
   return [
-    isSome(captured) && fact('captured', captured),
-    working.length > 0 && fact('processes', joined(working.map(processWords), ', ')),
-    fact('events', isSome(events) ? events : 'no NVTX range, kernel or copy'),
-    absent !== '' && fact('not_in_file', absent),
+    isSome(captured) && d.fact('captured', captured),
+    working.length > 0 && d.fact('processes', d.joined(working.map(processWords), ', ')),
+    d.fact('events', isSome(events) ? events : 'no NVTX range, kernel or copy'),
+    absent !== '' && d.fact('not_in_file', absent),
     notKept !== null &&
-      fact(
+      d.fact(
         'tables',
-        joined(
+        d.joined(
           [
-            t`${count(Object.keys(report.tables).length - notKept.length)} copied to nsys_raw`,
+            d.t`${d.count(Object.keys(report.tables).length - notKept.length)} copied to nsys_raw`,
             ...[...groupBy(notKept, ({ reason }) => reason)].map(
               ([reason, of]) => `not copied: ${of.map(({ name }) => name).join(', ')} (${reason})`,
             ),
@@ -143,21 +120,21 @@ function reportFacts(report: NsysReport): (Fact | null | false)[] {
   ];
 }
 
-const isSome = (text: Text): boolean => !Array.isArray(text) || text.length > 0;
+const isSome = (text: d.Text): boolean => !Array.isArray(text) || text.length > 0;
 
 /** `8 × NVIDIA H100 80GB HBM3 79.11 GiB`. */
-const gpuText = (gpus: NsysReport['gpus']): Text =>
-  joined(
+const gpuText = (gpus: NsysReport['gpus']): d.Text =>
+  d.joined(
     [...groupBy(gpus, ({ name, total_bytes: total }) => `${name} ${total}`).values()].map(([first, ...others]) => {
       const { name, total_bytes: total } = first!;
-      const times = others.length === 0 ? '' : t`${count(others.length + 1)} × `;
-      return t`${times}${name ?? 'GPU'}${total === null ? '' : t` ${bytes(total)}`}`;
+      const times = others.length === 0 ? '' : d.t`${d.count(others.length + 1)} × `;
+      return d.t`${times}${name ?? 'GPU'}${total === null ? '' : d.t` ${d.bytes(total)}`}`;
     }),
     ', ',
   );
 
-const processWords = ({ pid, name, rank, devices }: NsysReport['processes'][number]): Text =>
-  t`${{ value: pid, unit: 'number' }}${name === null ? '' : t` ${code(name)}`}${rank === null ? '' : t` rank ${rank}`} on device ${devices.join(', ')}`;
+const processWords = ({ pid, name, rank, devices }: NsysReport['processes'][number]): d.Text =>
+  d.t`${{ value: pid, unit: 'number' }}${name === null ? '' : d.t` ${d.code(name)}`}${rank === null ? '' : d.t` rank ${rank}`} on device ${devices.join(', ')}`;
 
 /** What an export does not contain of the machine and the collection. */
 function absentText({ form, gpus, nsys_version, started_at, duration_ns, host }: NsysReport): string {
@@ -173,78 +150,78 @@ function absentText({ form, gpus, nsys_version, started_at, duration_ns, host }:
 }
 
 /** A switch is advised only where it was off. */
-function missingText({ what, state, option, reasons }: NsysReport['missing'][number]): Text {
+function missingText({ what, state, option, reasons }: NsysReport['missing'][number]): d.Text {
   const why = reasons.map((reason) => excerpt(reason, 300).replace(/\.$/, '')).join('; ');
-  if (option !== null) return t`not captured: ${what}: add ${code(option)}${why === '' ? '' : ` (${why})`}`;
+  if (option !== null) return d.t`not captured: ${what}: add ${d.code(option)}${why === '' ? '' : ` (${why})`}`;
   if (state === 'on') return `none recorded: ${what}; tracing was on${why === '' ? '' : `; ${why}`}`;
   return `not in report: ${what}; the settings of the capture are unknown${why === '' ? '' : `; ${why}`}`;
 }
 
 const processColumn = <Row extends { readonly pid: number | null }>() =>
-  column<Row>('pid', ({ pid }) => pid, { title: 'process', unit: 'number' });
+  d.column<Row>('pid', ({ pid }) => pid, { title: 'process', unit: 'number' });
 
-function failedTable({ failed_calls: calls }: NsysReport, { limit }: NsysLook): MaybePart {
-  return table(
+function failedTable({ failed_calls: calls }: NsysReport, { limit }: NsysLook): d.MaybePart {
+  return d.table(
     limited(calls ?? [], limit),
     [
-      names('api', ({ api }) => api, { title: 'failed call' }),
-      column('error', ({ error, return_value: value }) => error ?? `error ${value}`),
-      counts('count', (call) => call.count, { title: 'times' }),
-      column('first_ns', (call) => call.first_ns, { title: 'first', unit: 'since_ns' }),
-      column('last_ns', (call) => call.last_ns, { title: 'last', unit: 'since_ns' }),
+      d.names('api', ({ api }) => api, { title: 'failed call' }),
+      d.column('error', ({ error, return_value: value }) => error ?? `error ${value}`),
+      d.counts('count', (call) => call.count, { title: 'times' }),
+      d.column('first_ns', (call) => call.first_ns, { title: 'first', unit: 'since_ns' }),
+      d.column('last_ns', (call) => call.last_ns, { title: 'last', unit: 'since_ns' }),
       processColumn(),
     ],
     { key: 'failed_calls', notes: left(calls ?? [], limit) },
   );
 }
 
-function memoryTable({ device_memory: memory }: NsysReport, { limit }: NsysLook): MaybePart {
+function memoryTable({ device_memory: memory }: NsysReport, { limit }: NsysLook): d.MaybePart {
   const all = memory ?? [];
-  return table(
+  return d.table(
     limited(all, limit),
     [
       processColumn(),
-      ...fieldsOf(all, 'device', 'kind', 'peak_bytes'),
-      column('peak_ns', (row) => row.peak_ns, { title: 'at', unit: 'since_ns' }),
-      ...fieldsOf(all, 'end_bytes'),
-      all.some((row) => row.before_bytes > 0) && column('from_before_bytes', (row) => row.before_bytes),
-      ...fieldsOf(all, 'allocations', 'frees'),
+      ...d.fieldsOf(all, 'device', 'kind', 'peak_bytes'),
+      d.column('peak_ns', (row) => row.peak_ns, { title: 'at', unit: 'since_ns' }),
+      ...d.fieldsOf(all, 'end_bytes'),
+      all.some((row) => row.before_bytes > 0) && d.column('from_before_bytes', (row) => row.before_bytes),
+      ...d.fieldsOf(all, 'allocations', 'frees'),
     ],
     { key: 'device_memory', notes: left(all, limit) },
   );
 }
 
-function callParts({ memory_calls, storms }: NsysReport, { limit }: NsysLook): MaybePart[] {
+function callParts({ memory_calls, storms }: NsysReport, { limit }: NsysLook): d.MaybePart[] {
   const calls = (memory_calls ?? []).filter(({ busy_ns: busy, failed }) => busy > 0 || failed > 0);
   if (calls.length === 0) return [];
   const bursts = storms ?? [];
   const retries = bursts.filter(({ is_retry: isRetry }) => isRetry).length;
   return [
-    table(
+    d.table(
       limited(calls, limit),
       [
-        names('api', ({ api }) => api, { title: 'calls for memory' }),
+        d.names('api', ({ api }) => api, { title: 'calls for memory' }),
         processColumn(),
-        ...fieldsOf(calls, ['count', 'times'], ['per_step', 'a step'], 'failed', ['busy_ns', 'time'], 'longest_ns'),
+        ...d.fieldsOf(calls, ['count', 'times'], ['per_step', 'a step'], 'failed', ['busy_ns', 'time'], 'longest_ns'),
       ],
       { key: 'memory_calls', notes: left(calls, limit) },
     ),
     bursts.length > 0 &&
-      paragraph(
-        t`thrashing: ${counted(bursts.length, 'burst', 'bursts', 'bursts')} of frees, ${time(sumOf(bursts.map(({ busy_ns: busy }) => busy)))} in all; ${as('retries', count(retries))} of them after an allocation that failed (the cache was emptied to try again)`,
+      d.paragraph(
+        d.t`thrashing: ${d.counted(bursts.length, 'burst', 'bursts', 'bursts')} of frees, ${time(sumOf(bursts.map(({ busy_ns: busy }) => busy)))} in all; ${d.as('retries', d.count(retries))} of them after an allocation that failed (the cache was emptied to try again)`,
       ),
   ];
 }
 
-function diagnosticParts({ diagnostics }: NsysReport, { limit }: NsysLook): MaybePart[] {
+function diagnosticParts({ diagnostics }: NsysReport, { limit }: NsysLook): d.MaybePart[] {
   const all = diagnostics.filter(({ severity, text }) => severity !== 'info' || LOST_EVENTS.test(text));
   const shown = limited(all, Math.min(limit, MOST_DIAGNOSTICS));
   const texts = shown.map(
-    ({ severity, text, count: n }) => t`${severity}: ${excerpt(text, 300)}${n > 1 ? t` (${n} times)` : ''}`,
+    ({ severity, text, count: n }) => d.t`${severity}: ${excerpt(text, 300)}${n > 1 ? d.t` (${n} times)` : ''}`,
   );
   const more = all.length - shown.length;
   return [
-    items(more > 0 ? [...texts, t`${counted(more, 'more finding')} of the profiler (--json=full)`] : texts, {
+    d.items(more > 0 ? [...texts, d.t`${d.counted(more, 'more finding')} of the profiler (--json=full)`] : texts, {
       key: 'diagnostics',
     }),
   ];

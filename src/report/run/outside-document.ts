@@ -1,30 +1,6 @@
 /** Device memory that PyTorch does not hold: by device, over time, by process. */
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
-import {
-  as,
-  bytes,
-  type Cell,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fact,
-  facts,
-  fieldsOf,
-  items,
-  joined,
-  type MaybePart,
-  names,
-  note,
-  section,
-  type Text,
-  t,
-  table,
-  us,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { formatValue } from '../document/values.js';
 
 export interface OutsideLook {
@@ -37,47 +13,47 @@ const MOST_IN_FULL = 2;
 /** Below this coefficient of determination a straight line does not describe the series. */
 const STRAIGHT_R2 = 0.8;
 
-export function outsideDocument(result: OutsideResult, { limit }: OutsideLook): Document {
+export function outsideDocument(result: OutsideResult, { limit }: OutsideLook): d.Document {
   const { schema, run, devices, clock, limits } = result;
   const wall = wallOf(clock);
   // A node is eight devices: first all of them at a glance.
   const isNode = devices.length > MOST_IN_FULL;
   const chosen = isNode && limit > 0 ? mostRemarkable(devices) : null;
-  return document(
+  return d.document(
     schema,
-    t`run ${as('run', code(run))}: ${devices.length === 0 ? 'no memory of a device outside PyTorch' : 'device memory outside PyTorch'}`,
+    d.t`run ${d.as('run', d.code(run))}: ${devices.length === 0 ? 'no memory of a device outside PyTorch' : 'device memory outside PyTorch'}`,
     isNode && overview(devices),
     ...(chosen === null ? devices : [chosen.device]).map((device) => deviceSection(device, limit, wall)),
-    chosen !== null && note(`shown because ${chosen.why}; --rank N shows another, --limit 0 all of them`),
-    section(
+    chosen !== null && d.note(`shown because ${chosen.why}; --rank N shows another, --limit 0 all of them`),
+    d.section(
       'Limits',
       {},
-      (clock.shift_us ?? 0) !== 0 && note(t`clocks: ${clock.origin}`, { key: 'clock' }),
-      items(limits, { key: 'limits' }),
+      (clock.shift_us ?? 0) !== 0 && d.note(d.t`clocks: ${clock.origin}`, { key: 'clock' }),
+      d.items(limits, { key: 'limits' }),
     ),
   );
 }
 
-const gpuName = ({ device, gpu }: OutsideDevice): Cell => device ?? (gpu === null ? null : code(gpu));
+const gpuName = ({ device, gpu }: OutsideDevice): d.Cell => device ?? (gpu === null ? null : d.code(gpu));
 
-function overview(devices: readonly OutsideDevice[]): MaybePart {
+function overview(devices: readonly OutsideDevice[]): d.MaybePart {
   const foreignProcesses = ({ processes }: OutsideDevice): number | null =>
     processes.every(({ is_own: isOwn }) => isOwn === null)
       ? null
       : processes.filter(({ is_own: isOwn }) => isOwn === false).length;
   const has = (of: (device: OutsideDevice) => unknown): boolean => devices.some((device) => of(device) !== null);
-  return table(
+  return d.table(
     devices,
     [
-      ...fieldsOf(devices, 'rank'),
-      column('device', gpuName, { align: 'right' }),
-      has(({ host }) => host) && names('host', ({ host }) => host),
-      column('used_at_last_bytes', ({ monitor }) => monitor?.last_bytes ?? null),
-      column('largest_sample_bytes', ({ monitor }) => monitor?.max_bytes ?? null),
-      ...fieldsOf(devices, 'peak_reserved_bytes'),
-      column('first_bytes', ({ outside }) => outside?.first_bytes ?? null, { title: 'outside, first' }),
-      column('last_bytes', ({ outside }) => outside?.last_bytes ?? null, { title: 'last' }),
-      has(foreignProcesses) && counts('others', foreignProcesses),
+      ...d.fieldsOf(devices, 'rank'),
+      d.column('device', gpuName, { align: 'right' }),
+      has(({ host }) => host) && d.names('host', ({ host }) => host),
+      d.column('used_at_last_bytes', ({ monitor }) => monitor?.last_bytes ?? null),
+      d.column('largest_sample_bytes', ({ monitor }) => monitor?.max_bytes ?? null),
+      ...d.fieldsOf(devices, 'peak_reserved_bytes'),
+      d.column('first_bytes', ({ outside }) => outside?.first_bytes ?? null, { title: 'outside, first' }),
+      d.column('last_bytes', ({ outside }) => outside?.last_bytes ?? null, { title: 'last' }),
+      has(foreignProcesses) && d.counts('others', foreignProcesses),
     ],
     { key: 'overview' },
   );
@@ -94,33 +70,33 @@ function mostRemarkable(devices: readonly OutsideDevice[]): { readonly device: O
   return { device, why: compared.length > 0 ? 'its memory outside PyTorch changed most' : 'it was the fullest' };
 }
 
-function deviceSection(device: OutsideDevice, limit: number, wall: Wall): MaybePart {
+function deviceSection(device: OutsideDevice, limit: number, wall: Wall): d.MaybePart {
   const { rank, host, gpu, outside, total_bytes: total, missed_bytes: missed, points } = device;
   const files = [...new Set(points.flatMap(({ file }) => file ?? []))];
-  return section(
-    joined(
+  return d.section(
+    d.joined(
       [
-        rank !== null && t`rank ${rank}`,
-        device.device !== null ? t`device ${device.device}` : gpu !== null && code(gpu),
-        host !== null && t`host ${code(host)}`,
-        total !== null && t`${as('total_bytes', bytes(total))} in all`,
+        rank !== null && d.t`rank ${rank}`,
+        device.device !== null ? d.t`device ${device.device}` : gpu !== null && d.code(gpu),
+        host !== null && d.t`host ${d.code(host)}`,
+        total !== null && d.t`${d.as('total_bytes', d.bytes(total))} in all`,
       ],
       ' · ',
     ),
     { key: 'devices', isOneOf: true, fields: { rank, device: device.device, gpu, host } },
-    facts([
+    d.facts([
       ...monitorFacts(device, wall),
       outside !== null &&
-        fact(
+        d.fact(
           'outside',
-          t`${as('median_bytes', bytes(outside.median_bytes))} outside PyTorch ${device.moments === 1 ? '(1 sample)' : t`(median of ${counted(device.moments, 'moment')}; ${as('min_bytes', bytes(outside.min_bytes))} to ${as('max_bytes', bytes(outside.max_bytes))})`}${growth(device)}`,
+          d.t`${d.as('median_bytes', d.bytes(outside.median_bytes))} outside PyTorch ${device.moments === 1 ? '(1 sample)' : d.t`(median of ${d.counted(device.moments, 'moment')}; ${d.as('min_bytes', d.bytes(outside.min_bytes))} to ${d.as('max_bytes', d.bytes(outside.max_bytes))})`}${growth(device)}`,
         ),
       missed !== null &&
-        fact(
+        d.fact(
           'missed',
-          t`PyTorch reserved ${bytes(device.peak_reserved_bytes)} at its peak: the largest sample misses at least ${as('missed_bytes', bytes(missed))} of what was in use then`,
+          d.t`PyTorch reserved ${d.bytes(device.peak_reserved_bytes)} at its peak: the largest sample misses at least ${d.as('missed_bytes', d.bytes(missed))} of what was in use then`,
         ),
-      files.length > 0 && fact('sources', joined(files.map(code), ', ')),
+      files.length > 0 && d.fact('sources', d.joined(files.map(d.code), ', ')),
     ]),
     pointTable(points, limit, wall),
     processTable(device.processes, limit, wall),
@@ -130,72 +106,72 @@ function deviceSection(device: OutsideDevice, limit: number, wall: Wall): MaybeP
 function monitorFacts({ monitor, joined_by: joinedBy }: OutsideDevice, wall: Wall) {
   if (monitor === null) return [];
   const { samples, file, format, interval_us: interval, clock, first_us: first, max_us: most } = monitor;
-  const at = (time: number | null): Text => ({ value: wall.time(time, clock), unit: 'clock' });
+  const at = (time: number | null): d.Text => ({ value: wall.time(time, clock), unit: 'clock' });
   return [
-    fact(
+    d.fact(
       'samples',
-      t`${as('samples', count(samples))} of ${code(file)} (${format})${interval === null ? '' : t`, every ${us(interval)}`}${first === null ? '' : t`, ${at(first)} to ${at(monitor.last_us)}${wall.zone(clock)}`}`,
+      d.t`${d.as('samples', d.count(samples))} of ${d.code(file)} (${format})${interval === null ? '' : d.t`, every ${d.us(interval)}`}${first === null ? '' : d.t`, ${at(first)} to ${at(monitor.last_us)}${wall.zone(clock)}`}`,
     ),
-    fact(
+    d.fact(
       'used',
-      t`${as('first_bytes', bytes(monitor.first_bytes))} at first, ${as('last_bytes', bytes(monitor.last_bytes))} at last, ${as('max_bytes', bytes(monitor.max_bytes))} in the largest sample${most === null ? '' : t` (${at(most)})`}`,
+      d.t`${d.as('first_bytes', d.bytes(monitor.first_bytes))} at first, ${d.as('last_bytes', d.bytes(monitor.last_bytes))} at last, ${d.as('max_bytes', d.bytes(monitor.max_bytes))} in the largest sample${most === null ? '' : d.t` (${at(most)})`}`,
     ),
-    joinedBy !== null && fact('joined_by', joinedBy),
+    joinedBy !== null && d.fact('joined_by', joinedBy),
   ];
 }
 
-function growth({ outside }: OutsideDevice): Text {
+function growth({ outside }: OutsideDevice): d.Text {
   const { growth_bytes: change = null, growth_us: span = null, growth_r2: r2 = null } = outside ?? {};
   if (change === null || span === null || r2 === null || r2 < STRAIGHT_R2) return '';
-  return t`; it ${change < 0 ? 'shrinks' : 'grows'} by ${bytes(Math.abs(change))} in ${us(span)} (r² ${r2.toFixed(2)})`;
+  return d.t`; it ${change < 0 ? 'shrinks' : 'grows'} by ${d.bytes(Math.abs(change))} in ${d.us(span)} (r² ${r2.toFixed(2)})`;
 }
 
-function pointTable(points: readonly OutsidePoint[], limit: number, wall: Wall): MaybePart {
+function pointTable(points: readonly OutsidePoint[], limit: number, wall: Wall): d.MaybePart {
   const shown = choose(points, limit);
   const day = dayOf(shown.map(({ time_us: time }) => time));
   const zone = wall.zone(shown[0]?.clock ?? '');
   const hidden = points.length - shown.length;
-  return table(
+  return d.table(
     shown,
     [
-      column('time_us', (point) => point.time_us, {
+      d.column('time_us', (point) => point.time_us, {
         title: day === null ? `time${zone}` : 'time',
         unit: day === null ? 'clock' : 'time_of_day',
         align: 'left',
       }),
-      ...fieldsOf(shown, ['iteration', 'step'], 'used_bytes', 'reserved_bytes', 'outside_bytes'),
-      ...fieldsOf(shown, 'process_bytes', 'others_bytes'),
-      column('apart_us', (point) => point.apart_us ?? 'same line', { title: 'gap' }),
-      column('source', ({ kind, line }) => (line === null ? kind : t`${kind} ${line}`)),
+      ...d.fieldsOf(shown, ['iteration', 'step'], 'used_bytes', 'reserved_bytes', 'outside_bytes'),
+      ...d.fieldsOf(shown, 'process_bytes', 'others_bytes'),
+      d.column('apart_us', (point) => point.apart_us ?? 'same line', { title: 'gap' }),
+      d.column('source', ({ kind, line }) => (line === null ? kind : d.t`${kind} ${line}`)),
     ],
     {
       key: 'points',
       caption: day === null ? undefined : `${day}${zone}`,
-      notes: [hidden > 0 && t`${counted(hidden, 'more moment')} (--limit 0 shows all)`],
+      notes: [hidden > 0 && d.t`${d.counted(hidden, 'more moment')} (--limit 0 shows all)`],
     },
   );
 }
 
-function processTable(processes: readonly OutsideProcess[], limit: number, wall: Wall): MaybePart {
+function processTable(processes: readonly OutsideProcess[], limit: number, wall: Wall): d.MaybePart {
   const shown = limit === 0 ? processes : processes.slice(0, limit);
   const times = (process: OutsideProcess) =>
     [process.first_us, process.last_us].map((time) => wall.time(time, process.clock));
   const day = dayOf(shown.flatMap(times));
   const look = { unit: day === null ? 'clock' : 'time_of_day', align: 'left' } as const;
   const hidden = processes.length - shown.length;
-  return table(
+  return d.table(
     shown,
     [
-      column('pid', ({ pid }) => pid, { title: 'process', unit: 'number' }),
-      shown.some(({ process }) => process !== null) && names('name', ({ process }) => process),
-      column('of', ({ is_own: isOwn }) => (isOwn === null ? null : isOwn ? 'this rank' : 'another')),
-      ...fieldsOf(shown, ['max_bytes', 'largest'], 'last_bytes', 'samples'),
-      column('first_us', (process) => times(process)[0]!, { title: 'seen from', ...look }),
-      column('last_us', (process) => times(process)[1]!, { title: 'to', ...look }),
+      d.column('pid', ({ pid }) => pid, { title: 'process', unit: 'number' }),
+      shown.some(({ process }) => process !== null) && d.names('name', ({ process }) => process),
+      d.column('of', ({ is_own: isOwn }) => (isOwn === null ? null : isOwn ? 'this rank' : 'another')),
+      ...d.fieldsOf(shown, ['max_bytes', 'largest'], 'last_bytes', 'samples'),
+      d.column('first_us', (process) => times(process)[0]!, { title: 'seen from', ...look }),
+      d.column('last_us', (process) => times(process)[1]!, { title: 'to', ...look }),
     ],
     {
       key: 'processes',
-      notes: [hidden > 0 && t`${counted(hidden, 'more process', 'more processes')} (--limit 0 shows all)`],
+      notes: [hidden > 0 && d.t`${d.counted(hidden, 'more process', 'more processes')} (--limit 0 shows all)`],
     },
   );
 }

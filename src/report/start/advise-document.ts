@@ -4,28 +4,7 @@
  */
 
 import type { AdviceFix, AdviseResult, PasteForm, PasteLines } from '../../model/results/advise.js';
-import {
-  as,
-  bytes,
-  code,
-  column,
-  type Document,
-  document,
-  fact,
-  facts,
-  itemSection,
-  items,
-  joined,
-  type MaybePart,
-  names,
-  note,
-  paragraph,
-  paste,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { evidenceTable } from '../knowledge/explain-document.js';
 import { costSource, percentText, savingWords } from '../verdict/action-words.js';
 import { causeName } from '../words/fill.js';
@@ -37,7 +16,7 @@ export interface AdviseLook {
   readonly fix?: string | undefined;
 }
 
-export function adviseDocument(result: AdviseResult, look: AdviseLook): Document {
+export function adviseDocument(result: AdviseResult, look: AdviseLook): d.Document {
   const { schema, fixes, non_fixes: nonFixes, symptoms, limits } = result;
   const chosen = fixes.find(({ id }) => id === look.fix);
   if (chosen !== undefined) return fixDocument(schema, chosen, look.paste);
@@ -45,32 +24,32 @@ export function adviseDocument(result: AdviseResult, look: AdviseLook): Document
   const verdict = `${causeName(cause)}${detail === null ? '' : ` (${causeName(detail)})`}`;
   const isSure = cause !== 'undecided' && cause !== 'not_oom';
   return {
-    ...document(
+    ...d.document(
       schema,
-      joined(
+      d.joined(
         [
           `Advice: ${verdict}${isSure ? `, confidence ${confidence}` : ''}`,
           rank !== null && `rank ${rank}`,
-          t`run ${as('run', code(run))}`,
+          d.t`run ${d.as('run', d.code(run))}`,
         ],
         ' · ',
       ),
-      paragraph(result.summary, { key: 'summary' }),
-      facts([
-        shortfall !== null && fact('short_by', t`${bytes(shortfall)}: ${result.shortfall_text}`),
-        result.to_come_bytes !== 0 && fact('to_come', result.to_come_text),
-        result.published_case !== null && fact('workload', `the published one: ${result.published_case}`),
+      d.paragraph(result.summary, { key: 'summary' }),
+      d.facts([
+        shortfall !== null && d.fact('short_by', d.t`${d.bytes(shortfall)}: ${result.shortfall_text}`),
+        result.to_come_bytes !== 0 && d.fact('to_come', result.to_come_text),
+        result.published_case !== null && d.fact('workload', `the published one: ${result.published_case}`),
       ]),
       ...actionSections(result, look.paste),
       fixTable(fixes),
-      itemSection(
+      d.itemSection(
         'Forbidden by this configuration',
         'forbidden',
         fixes
           .filter(({ status }) => status === 'forbidden')
-          .map(({ id, forbidden_text: why }) => t`${code(id)}: ${why ?? ''}`),
+          .map(({ id, forbidden_text: why }) => d.t`${d.code(id)}: ${why ?? ''}`),
       ),
-      itemSection(
+      d.itemSection(
         'Will not help',
         'non_fixes',
         nonFixes.map(
@@ -78,7 +57,7 @@ export function adviseDocument(result: AdviseResult, look: AdviseLook): Document
         ),
         { isFolded: true },
       ),
-      itemSection(
+      d.itemSection(
         'Symptoms of the guides that this run shows',
         'symptoms',
         symptoms.map(
@@ -87,16 +66,19 @@ export function adviseDocument(result: AdviseResult, look: AdviseLook): Document
         ),
         { isFolded: true },
       ),
-      itemSection('Not known', 'limits', limits, { isFolded: true }),
+      d.itemSection('Not known', 'limits', limits, { isFolded: true }),
     ),
     fields: { rank, cause, detail, confidence, shortfall_bytes: shortfall, to_come_bytes: result.to_come_bytes },
   };
 }
 
-function actionSections({ plan, actions, fixes, cause, next }: AdviseResult, forms: readonly PasteForm[]): MaybePart[] {
+function actionSections(
+  { plan, actions, fixes, cause, next }: AdviseResult,
+  forms: readonly PasteForm[],
+): d.MaybePart[] {
   if (actions.length === 0)
     return [
-      paragraph(
+      d.paragraph(
         cause === 'not_oom'
           ? 'no memory ran out: there is nothing to save'
           : 'name the logs of all ranks and of the launcher, and a snapshot dumped at the OOM',
@@ -106,17 +88,17 @@ function actionSections({ plan, actions, fixes, cause, next }: AdviseResult, for
     const chosen = fixes.filter(({ id }) => ids.includes(id));
     const lines = plan?.paste ?? chosen[0]?.paste;
     const cost = plan?.cost_percent ?? null;
-    return section(
+    return d.section(
       actions.length === 1 ? 'Do' : i === 0 ? 'Do first' : 'Then',
       { key: 'next', isOneOf: true, fields: { fixes: ids } },
-      paragraph(next[i] ?? '', { key: 'text' }),
-      items(
+      d.paragraph(next[i] ?? '', { key: 'text' }),
+      d.items(
         chosen.flatMap(({ requires }) => requires.map((text) => `needs: ${text}`)),
         { key: 'requires' },
       ),
       plan !== null &&
         chosen.length > 1 &&
-        note(`${plan.text}${cost === null ? '' : `; together ${percentText(cost)}`}`),
+        d.note(`${plan.text}${cost === null ? '' : `; together ${percentText(cost)}`}`),
       ...(chosen.length === 0 || lines === undefined ? [] : pasteSections(lines, forms)),
     );
   });
@@ -131,59 +113,59 @@ const PASTE_WORDS: Readonly<Record<PasteForm, string>> = {
   python: 'Training script',
 };
 
-const pasteSections = (lines: PasteLines, forms: readonly PasteForm[]): MaybePart[] =>
+const pasteSections = (lines: PasteLines, forms: readonly PasteForm[]): d.MaybePart[] =>
   forms.map((form) => {
     const isShell = form === 'sbatch' || form === 'megatron_lm' || form === 'trainer';
-    return section(PASTE_WORDS[form], {}, paste(lines[form], { key: form, language: isShell ? 'sh' : 'python' }));
+    return d.section(PASTE_WORDS[form], {}, d.paste(lines[form], { key: form, language: isShell ? 'sh' : 'python' }));
   });
 
-function fixTable(fixes: readonly AdviceFix[]): MaybePart {
+function fixTable(fixes: readonly AdviceFix[]): d.MaybePart {
   const open = fixes.filter(({ status }) => status !== 'forbidden');
   const isUnsure = (fix: AdviceFix): boolean => fix.status === 'conditional';
-  return section(
+  return d.section(
     'Fixes, in the order to try them',
     {},
-    table(
+    d.table(
       open,
       [
-        names('id', ({ id }) => id, { title: 'fix' }),
-        column('saving_bytes', (fix) => fix.saving_bytes, { title: 'saves' }),
-        column('saving_by', ({ saving_by: by }) => (by === 'attribution' ? 'of live' : savingWords(by)), {
+        d.names('id', ({ id }) => id, { title: 'fix' }),
+        d.column('saving_bytes', (fix) => fix.saving_bytes, { title: 'saves' }),
+        d.column('saving_by', ({ saving_by: by }) => (by === 'attribution' ? 'of live' : savingWords(by)), {
           title: 'known by',
         }),
-        column('throughput', ({ cost_percent: cost }) => (cost === null ? null : -cost / 100), {
+        d.column('throughput', ({ cost_percent: cost }) => (cost === null ? null : -cost / 100), {
           unit: 'change_share',
         }),
-        column('cost_by', costSource, { title: 'known by' }),
-        column('closes', (fix) => (isUnsure(fix) ? 'unsure' : fix.closes), { title: 'enough' }),
+        d.column('cost_by', costSource, { title: 'known by' }),
+        d.column('closes', (fix) => (isUnsure(fix) ? 'unsure' : fix.closes), { title: 'enough' }),
       ],
       { key: 'fixes', notes: [open.some(isUnsure) && 'unsure: depends on missing information'] },
     ),
   );
 }
 
-function fixDocument(schema: string, fix: AdviceFix, forms: readonly PasteForm[]): Document {
+function fixDocument(schema: string, fix: AdviceFix, forms: readonly PasteForm[]): d.Document {
   const { id, status, title, closes, saving_bytes: saving, cost_percent: cost, forbidden_text: forbidden } = fix;
   const enough = closes === null ? '' : closes ? ', which is enough' : ', which is not enough';
-  const saves: Text =
-    saving === null || saving <= 0 ? fix.saving_text : t`${bytes(saving)}${enough} (${fix.saving_text})`;
+  const saves: d.Text =
+    saving === null || saving <= 0 ? fix.saving_text : d.t`${d.bytes(saving)}${enough} (${fix.saving_text})`;
   const costs =
     cost === null
       ? fix.cost_text
       : `${percentText(cost)} (${costSource(fix)})${fix.cost_text === 'none' ? '' : `: ${fix.cost_text}`}`;
-  return document(
+  return d.document(
     schema,
-    t`Fix ${as('id', code(id))}: ${as('status', status)}`,
-    paragraph(title, { key: 'title' }),
-    facts([
-      forbidden !== null && fact('forbidden', forbidden),
-      fact('saves', saves),
-      fact('costs', costs),
-      fix.requires.length > 0 && fact('needs', fix.requires.join('; ')),
-      fact('source', fix.source),
+    d.t`Fix ${d.as('id', d.code(id))}: ${d.as('status', status)}`,
+    d.paragraph(title, { key: 'title' }),
+    d.facts([
+      forbidden !== null && d.fact('forbidden', forbidden),
+      d.fact('saves', saves),
+      d.fact('costs', costs),
+      fix.requires.length > 0 && d.fact('needs', fix.requires.join('; ')),
+      d.fact('source', fix.source),
     ]),
     evidenceTable(fix.evidence),
-    itemSection('Disputed', 'disputes', fix.disputes),
+    d.itemSection('Disputed', 'disputes', fix.disputes),
     ...pasteSections(fix.paste, forms),
   );
 }

@@ -4,24 +4,7 @@
  */
 
 import type { DiagnoseResult, EvidenceResult, VerdictResult as Verdict } from '../../model/results/common.js';
-import {
-  column,
-  counted,
-  type Document,
-  document,
-  type Fields,
-  handle,
-  items,
-  type MaybePart,
-  names,
-  paragraph,
-  paste,
-  type Section,
-  section,
-  type Text,
-  type Tone,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { accountBar, shownAccount } from './account.js';
 import {
   answerOf,
@@ -47,12 +30,12 @@ const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
 const LABEL = 9;
 
-export function diagnoseDocument(result: DiagnoseResult, target: DiagnosedTarget = {}): Document {
+export function diagnoseDocument(result: DiagnoseResult, target: DiagnosedTarget = {}): d.Document {
   const [first] = result.verdicts;
   const isShort = first !== undefined && isMessageAlone(first, result);
   const parts = first === undefined ? emptyParts(result, target) : partsOf(first, result, target);
   return {
-    ...document(result.schema, headline(first, result), ...parts),
+    ...d.document(result.schema, headline(first, result), ...parts),
     fields: { run: result.run, rank: first?.rank ?? null, device: first?.device ?? null },
     labels: { width: LABEL, height: isShort ? MESSAGE_HEIGHT : HEIGHT },
   };
@@ -63,8 +46,8 @@ export const diagnoseDocuments = (
   paths: readonly string[],
   results: readonly DiagnoseResult[],
   isFull = false,
-): Document => ({
-  ...document(schema, ''),
+): d.Document => ({
+  ...d.document(schema, ''),
   fields: { paths },
   each: {
     key: 'runs',
@@ -72,9 +55,13 @@ export const diagnoseDocuments = (
   },
 });
 
-function emptyParts(result: DiagnoseResult, target: DiagnosedTarget): MaybePart[] {
+function emptyParts(result: DiagnoseResult, target: DiagnosedTarget): d.MaybePart[] {
   return [
-    section('VERDICT', { key: 'verdict', fields: { cause: null } }, paragraph(nothingFound(result), { style: 'lead' })),
+    d.section(
+      'VERDICT',
+      { key: 'verdict', fields: { cause: null } },
+      d.paragraph(nothingFound(result), { style: 'lead' }),
+    ),
     listed('NOT READ', 'not_read', failedTexts(result), 1),
     listed('NEXT', 'next', nothingFoundSteps(result, target), 2),
   ];
@@ -87,7 +74,7 @@ const KEEP = {
 } as const;
 const LATE = { sites: 22, others: 60, next: 50 } as const;
 
-function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget): MaybePart[] {
+function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget): d.MaybePart[] {
   const [, ...others] = result.verdicts;
   const { ids, pasted, texts, isEnough = true } = fixParts(first, result);
   const { label, texts: answer } = answerOf(first, result);
@@ -95,27 +82,27 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
   const account = isRun && first.accounting_total === null ? null : shownAccount(first);
   const request = requestText(first);
   return [
-    section(
+    d.section(
       label,
       { key: label === 'STATE' ? 'state' : 'verdict', fields: verdictFields(first) },
-      paragraph(answer[0] ?? '', { style: 'lead', tone: toneOf(first, result), key: 'title' }),
-      items(answer.slice(1), { key: 'summary', keep: KEEP.summary }),
+      d.paragraph(answer[0] ?? '', { style: 'lead', tone: toneOf(first, result), key: 'title' }),
+      d.items(answer.slice(1), { key: 'summary', keep: KEEP.summary }),
     ),
-    section(
+    d.section(
       'FIX',
       { key: 'fix', fields: ids.length === 0 ? {} : { ids } },
-      paste(pasted, { key: 'lines', keep: KEEP.fix }),
-      items(texts, { key: 'texts', keep: isEnough || pasted.length > 0 ? KEEP.effect : KEEP.fix }),
+      d.paste(pasted, { key: 'lines', keep: KEEP.fix }),
+      d.items(texts, { key: 'texts', keep: isEnough || pasted.length > 0 ? KEEP.effect : KEEP.fix }),
     ),
     isRun ? null : listed('WHY', 'why', reasons(first).map(withHandle), KEEP.why),
     request === null
       ? null
-      : section(
+      : d.section(
           'REQUEST',
           { key: 'request', fields: { requested_bytes: first.request?.bytes ?? null } },
-          paragraph(request, { keep: KEEP.request, key: 'text' }),
+          d.paragraph(request, { keep: KEEP.request, key: 'text' }),
         ),
-    account === null ? null : section('MEMORY', {}, { ...accountBar(account, first.request), keep: KEEP.memory }),
+    account === null ? null : d.section('MEMORY', {}, { ...accountBar(account, first.request), keep: KEEP.memory }),
     ...shownRun(first, result).map(({ label: name, text }) =>
       listed(name, `run_${name.toLowerCase()}`, [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
     ),
@@ -134,30 +121,30 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
   ];
 }
 
-const listed = (title: string, key: string, texts: readonly Text[], keep: number): Section | null =>
-  section(title, {}, items(texts, { key, keep }));
+const listed = (title: string, key: string, texts: readonly d.Text[], keep: number): d.Section | null =>
+  d.section(title, {}, d.items(texts, { key, keep }));
 
-const withHandle = ({ id, text }: EvidenceResult): Text => [text, ' ', handle(id)];
+const withHandle = ({ id, text }: EvidenceResult): d.Text => [text, ' ', d.handle(id)];
 
-const verdictFields = ({ cause, detail, confidence }: Verdict): Fields => ({ cause, detail, confidence });
+const verdictFields = ({ cause, detail, confidence }: Verdict): d.Fields => ({ cause, detail, confidence });
 
-function toneOf(verdict: Verdict, result: DiagnoseResult): Tone {
+function toneOf(verdict: Verdict, result: DiagnoseResult): d.Tone {
   const { cause } = verdict;
   if (result.run_state?.state === 'running_or_cut' && isRunAnswer(verdict, result)) return 'plain';
   return cause === 'not_oom' ? 'good' : cause === 'undecided' ? 'unsure' : 'bad';
 }
 
-function sitesSection({ evidence }: Verdict): MaybePart {
+function sitesSection({ evidence }: Verdict): d.MaybePart {
   const sites = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
-  return section(
+  return d.section(
     'SITES',
     {},
-    table(
+    d.table(
       sites,
       [
-        column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
-        names('call_site', ({ name }) => name),
-        column('blocks', ({ numbers }) => counted(numbers['blocks'] ?? 0, 'block')),
+        d.column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
+        d.names('call_site', ({ name }) => name),
+        d.column('blocks', ({ numbers }) => d.counted(numbers['blocks'] ?? 0, 'block')),
       ],
       { key: 'sites', isBare: true, keep: LATE.sites },
     ),
@@ -165,9 +152,9 @@ function sitesSection({ evidence }: Verdict): MaybePart {
 }
 
 /** One command, on a line of its own. */
-function nextSection({ commands }: Verdict, target: DiagnosedTarget, keep: number): MaybePart {
+function nextSection({ commands }: Verdict, target: DiagnosedTarget, keep: number): d.MaybePart {
   if (target.operands?.includes('-') === true) return listed('NEXT', 'next', [WITH_MORE], keep);
   const lines = commands.slice(0, 1).map((command) => withTarget(command, target));
-  return section('NEXT', {}, paste(lines, { key: 'next', keep }));
+  return d.section('NEXT', {}, d.paste(lines, { key: 'next', keep }));
 }
 const WITH_MORE = 'with the whole log and a snapshot more can be tested: mbforensics train.log snapshot.pickle';

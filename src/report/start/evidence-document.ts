@@ -5,20 +5,7 @@
 
 import { getOrAdd } from '../../model/group-by.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
-import {
-  bytes,
-  column,
-  handle,
-  items,
-  joined,
-  type MaybePart,
-  names,
-  type Section,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { launchText } from '../launch-text.js';
 import { pinnedText } from '../pinned-text.js';
 import { rankWords, plain as words } from '../text-pieces.js';
@@ -29,8 +16,8 @@ import { pastedLines } from './diagnosis-parts.js';
 import { rankPhrases } from './ranks-text.js';
 import { isUnrecorded } from './unrecorded.js';
 
-export function evidenceSection(first: Verdict, others: readonly Verdict[], result: DiagnoseResult): Section | null {
-  return section(
+export function evidenceSection(first: Verdict, others: readonly Verdict[], result: DiagnoseResult): d.Section | null {
+  return d.section(
     'All evidence',
     { key: 'evidence', isFolded: true, isBelow: true, about: 'details of a handle: mbforensics show E1' },
     ...verdictSections(first),
@@ -48,19 +35,19 @@ export function evidenceSection(first: Verdict, others: readonly Verdict[], resu
   );
 }
 
-const listed = (title: string, texts: readonly Text[]): Section | null =>
-  section(title, {}, items(texts, { key: title.replaceAll(' ', '_') }));
+const listed = (title: string, texts: readonly d.Text[]): d.Section | null =>
+  d.section(title, {}, d.items(texts, { key: title.replaceAll(' ', '_') }));
 
-const withHandle = ({ id, text }: EvidenceResult): Text => [text, ' ', handle(id)];
+const withHandle = ({ id, text }: EvidenceResult): d.Text => [text, ' ', d.handle(id)];
 
 // ---- one verdict
 
-function verdictSections(verdict: Verdict): MaybePart[] {
+function verdictSections(verdict: Verdict): d.MaybePart[] {
   const { evidence, hint } = verdict;
-  const of = (about: string): Text[] => evidence.filter((entry) => entry.about === about).map(withHandle);
+  const of = (about: string): d.Text[] => evidence.filter((entry) => entry.about === about).map(withHandle);
   const requests = evidence
     .filter(({ about }) => about === 'request')
-    .map((entry): Text => [fill('{requested}', entry), ' ', handle(entry.id)]);
+    .map((entry): d.Text => [fill('{requested}', entry), ' ', d.handle(entry.id)]);
   const [reproduced, ...whatIf] = of('replay');
   const context = evidence.filter((entry) => entry.about === 'context' && !isOfHint(entry, verdict)).map(withHandle);
   return [
@@ -81,21 +68,21 @@ function verdictSections(verdict: Verdict): MaybePart[] {
 }
 
 /** What else takes part in a full device; where the device adds up, its account has them. */
-function contributorTexts({ contributors, accounting_total: total, cause }: Verdict): Text[] {
+function contributorTexts({ contributors, accounting_total: total, cause }: Verdict): d.Text[] {
   if (contributors.length === 0 || total !== null || cause !== 'capacity') return [];
   const named = contributors.map(
-    ({ contributor, bytes: size }) => t`${bytes(size)} ${wordsOf(wordTable('phrases', 'parts'), contributor)}`,
+    ({ contributor, bytes: size }) => d.t`${d.bytes(size)} ${wordsOf(wordTable('phrases', 'parts'), contributor)}`,
   );
-  return [t`${joined(named, ', ')} (contributors, not the cause)`];
+  return [d.t`${d.joined(named, ', ')} (contributors, not the cause)`];
 }
 
 /** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
-function layoutTexts({ cause, replay }: Verdict): Text[] {
+function layoutTexts({ cause, replay }: Verdict): d.Text[] {
   if (cause !== 'capacity' || replay === null) return [];
   const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
   if (short === null) return [];
-  const enough = least === null ? '' : t`; would fit with at least ${bytes(least)}`;
-  return [t`as laid out, ${bytes(short)} more is needed, holes included${enough}`];
+  const enough = least === null ? '' : d.t`; would fit with at least ${d.bytes(least)}`;
+  return [d.t`as laid out, ${d.bytes(short)} more is needed, holes included${enough}`];
 }
 
 /** The hint already names the setting; repeating it would cost a line. */
@@ -152,26 +139,26 @@ function otherTexts(others: readonly Verdict[], first: Verdict): string[] {
 const RESULTS = { true: 'enough', false: 'not enough alone', null: 'perhaps not enough' } as const;
 
 /** Every other fix with what it saves and costs, and what the configuration forbids. */
-export function otherFixes({ advice }: DiagnoseResult): Section | null {
+export function otherFixes({ advice }: DiagnoseResult): d.Section | null {
   if (advice === null) return null;
   const done = new Set(advice.actions.flatMap(({ fixes }) => fixes));
-  return section(
+  return d.section(
     'other fixes',
     {},
-    table(
+    d.table(
       advice.fixes.filter(({ id }) => !done.has(id)),
       [
-        names('fix', ({ id }) => id),
-        column('saving_bytes', (fix) => fix.saving_bytes, { title: 'saves' }),
-        column('cost', costText),
-        column('result', ({ status, forbidden_by: by, closes }) =>
+        d.names('fix', ({ id }) => id),
+        d.column('saving_bytes', (fix) => fix.saving_bytes, { title: 'saves' }),
+        d.column('cost', costText),
+        d.column('result', ({ status, forbidden_by: by, closes }) =>
           status === 'forbidden' ? `forbidden: ${by ?? 'configuration'}` : RESULTS[`${closes}`],
         ),
       ],
       {
         key: 'other_fixes',
         notes: [advice.non_fixes.length > 0 && `will not help: ${advice.non_fixes.join(', ')}`],
-        under: (fix) => pastedLines(fix, advice.paste_forms).map((line): Text => [{ code: line }]),
+        under: (fix) => pastedLines(fix, advice.paste_forms).map((line): d.Text => [{ code: line }]),
       },
     ),
   );

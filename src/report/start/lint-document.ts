@@ -13,27 +13,7 @@ import {
   type LintUnknown,
 } from '../../model/results/lint.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
-import {
-  as,
-  code,
-  counted,
-  type Document,
-  document,
-  fact,
-  facts,
-  items,
-  joined,
-  type MaybePart,
-  mark,
-  names,
-  note,
-  paragraph,
-  section,
-  type Text,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
 
 /** Characters of a value. */
@@ -50,37 +30,39 @@ export interface LintLook {
   readonly isFull?: boolean;
 }
 
-export function lintDocument(result: LintResult, { isStrict = false, isFull = false }: LintLook = {}): Document {
+export function lintDocument(result: LintResult, { isStrict = false, isFull = false }: LintLook = {}): d.Document {
   const { schema, run, subject, findings, unknown, rules, settings } = result;
   const errors = unknown.filter(isError).length;
   const countOf = (severity: LintSeverity): number => findings.filter((one) => one.severity === severity).length;
   return {
-    ...document(
+    ...d.document(
       schema,
-      joined(
+      d.joined(
         [
-          ...subject.slice(0, isFull ? subject.length : MOST_SUBJECTS).map((name) => code(name)),
-          !isFull && subject.length > MOST_SUBJECTS && t`${subject.length - MOST_SUBJECTS} more`,
+          ...subject.slice(0, isFull ? subject.length : MOST_SUBJECTS).map((name) => d.code(name)),
+          !isFull && subject.length > MOST_SUBJECTS && d.t`${subject.length - MOST_SUBJECTS} more`,
         ],
         ', ',
       ),
-      paragraph(joined(knownTexts(result), ' · '), { key: 'known' }),
+      d.paragraph(d.joined(knownTexts(result), ' · '), { key: 'known' }),
       ...findings.map(findingSection),
-      findings.length === 0 && paragraph('no rule is broken', { style: 'lead' }),
+      findings.length === 0 && d.paragraph('no rule is broken', { style: 'lead' }),
       ...releaseSections(unknown, isFull ? unknown.length : MOST_RELEASES),
       settingTable(result, isFull),
       isFull ? undecidedSection(unknown) : undecidedNote(unknown),
-      paragraph(
-        t`${joined(
-          LINT_SEVERITIES.map((severity) => counted(countOf(severity), severity)),
+      d.paragraph(
+        d.t`${d.joined(
+          LINT_SEVERITIES.map((severity) => d.counted(countOf(severity), severity)),
           ', ',
-        )}; ${counted(rules, 'rule')} on ${counted(settings, 'setting')}`,
+        )}; ${d.counted(rules, 'rule')} on ${d.counted(settings, 'setting')}`,
         { key: 'summary' },
       ),
       isStrict &&
         errors > 0 &&
         !findings.some(isError) &&
-        note(t`--strict: undecided (exit code 3): ${counted(errors, 'rule')} of severity error could not be checked`),
+        d.note(
+          d.t`--strict: undecided (exit code 3): ${d.counted(errors, 'rule')} of severity error could not be checked`,
+        ),
     ),
     fields: {
       ...{ run, subject, rules, settings, undecided_errors: errors, unknown: unknown.length },
@@ -92,7 +74,7 @@ export function lintDocument(result: LintResult, { isStrict = false, isFull = fa
 const isError = ({ severity }: { readonly severity: LintSeverity }): boolean => severity === 'error';
 
 /** As what it was judged. */
-function knownTexts({ framework, versions, device, environment }: LintResult): Text[] {
+function knownTexts({ framework, versions, device, environment }: LintResult): d.Text[] {
   const packages = VERSION_NAMES.flatMap((name) => {
     const version = versions[name];
     return version === undefined || version === framework.version ? [] : [`${name} ${excerpt(version, LONGEST_VALUE)}`];
@@ -107,52 +89,52 @@ function knownTexts({ framework, versions, device, environment }: LintResult): T
   ];
 }
 
-const TONES: Readonly<Record<LintSeverity, Tone>> = { error: 'bad', warning: 'unsure', note: 'plain' };
+const TONES: Readonly<Record<LintSeverity, d.Tone>> = { error: 'bad', warning: 'unsure', note: 'plain' };
 
-function findingSection(finding: LintFinding): MaybePart {
+function findingSection(finding: LintFinding): d.MaybePart {
   const { rule, severity, message, error, fix, accepted_by: accepted, file, line } = finding;
-  return section(
-    t`${as('severity', mark(severity, TONES[severity]))} ${as('rule', code(rule))} ${placeOf(finding)}`,
+  return d.section(
+    d.t`${d.as('severity', d.mark(severity, TONES[severity]))} ${d.as('rule', d.code(rule))} ${placeOf(finding)}`,
     { key: 'findings', isOneOf: true, fields: { file, line } },
-    paragraph(message, { key: 'message' }),
-    facts([
-      fact('facts', factTexts(finding), { title: 'set' }),
-      error !== null && fact('error', `"${error}"`, { title: 'says' }),
+    d.paragraph(message, { key: 'message' }),
+    d.facts([
+      d.fact('facts', factTexts(finding), { title: 'set' }),
+      error !== null && d.fact('error', `"${error}"`, { title: 'says' }),
       accepted !== null &&
-        fact(
+        d.fact(
           'accepted_by',
-          t`the run trained with these settings up to iteration ${accepted.iteration} (${accepted.file === file ? `line ${accepted.line}` : placeOf(accepted)}): its release does not refuse them`,
+          d.t`the run trained with these settings up to iteration ${accepted.iteration} (${accepted.file === file ? `line ${accepted.line}` : placeOf(accepted)}): its release does not refuse them`,
           { title: 'but' },
         ),
-      fact('fix', fix),
-      severity !== 'note' && fact('more', code(`mbforensics explain ${rule}`)),
+      d.fact('fix', fix),
+      severity !== 'note' && d.fact('more', d.code(`mbforensics explain ${rule}`)),
     ]),
   );
 }
 
-const placeOf = ({ file, line }: Pick<LintFact, 'file' | 'line'>): Text =>
-  file === null ? '' : code(line === null || line === 0 ? file : `${file}:${line}`);
+const placeOf = ({ file, line }: Pick<LintFact, 'file' | 'line'>): d.Text =>
+  file === null ? '' : d.code(line === null || line === 0 ? file : `${file}:${line}`);
 
 /** `cpu_offloading: True, pipeline_model_parallel_size: 4 (line 12)`; with places that are not the finding's. */
-function factTexts(finding: LintFinding): Text {
+function factTexts(finding: LintFinding): d.Text {
   const { facts: all } = finding;
   const shown = all.slice(0, MOST_FACTS).map((one) => {
     const origin = originOf(one, finding);
-    return t`${nameOf(one)}: ${one.value === null ? noneOf(one) : excerpt(one.value, LONGEST_VALUE)}${origin === '' ? '' : t` (${origin})`}`;
+    return d.t`${nameOf(one)}: ${one.value === null ? noneOf(one) : excerpt(one.value, LONGEST_VALUE)}${origin === '' ? '' : d.t` (${origin})`}`;
   });
-  return joined([...shown, all.length > MOST_FACTS && t`${all.length - MOST_FACTS} more`], ', ');
+  return d.joined([...shown, all.length > MOST_FACTS && d.t`${all.length - MOST_FACTS} more`], ', ');
 }
 
 const noneOf = ({ by, key }: LintFact): string =>
   by === 'unknown' ? 'not known' : isVariable(key) ? 'not set' : 'None';
 
 /** The key, and its original spelling where that is another word. */
-function nameOf({ key, raw_key: raw }: LintFact): Text {
+function nameOf({ key, raw_key: raw }: LintFact): d.Text {
   const last = raw?.replace(/^-+/, '').replaceAll('-', '_').split('.').at(-1) ?? key;
-  return last === key || key.endsWith(`.${last}`) ? key : t`${key} (as ${raw ?? ''})`;
+  return last === key || key.endsWith(`.${last}`) ? key : d.t`${key} (as ${raw ?? ''})`;
 }
 
-function originOf(one: LintFact, { file, line }: LintFinding): Text {
+function originOf(one: LintFact, { file, line }: LintFinding): d.Text {
   switch (one.by) {
     case 'default':
       return `default${one.source === null ? '' : `, ${sourceWords(one.source)}`}`;
@@ -177,27 +159,30 @@ const isVariable = (key: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(key);
 
 // ---- what was not decided
 
-function undecidedNote(unknown: readonly LintUnknown[]): MaybePart {
+function undecidedNote(unknown: readonly LintUnknown[]): d.MaybePart {
   if (unknown.length === 0) return null;
   const errors = unknown.filter(isError).length;
-  return paragraph(
-    t`${counted(unknown.length, 'rule')} ${errors === 0 ? '' : t`(${errors} of severity error) `}${unknown.length === 1 ? 'needs' : 'need'} facts that are not here; --full lists them`,
+  return d.paragraph(
+    d.t`${d.counted(unknown.length, 'rule')} ${errors === 0 ? '' : d.t`(${errors} of severity error) `}${unknown.length === 1 ? 'needs' : 'need'} facts that are not here; --full lists them`,
   );
 }
 
 /** Rules that need the same fact are grouped: one answer decides them all. */
-function undecidedSection(unknown: readonly LintUnknown[]): MaybePart {
+function undecidedSection(unknown: readonly LintUnknown[]): d.MaybePart {
   const groups = [...groupBy(unknown, ({ needs }) => (needs.length === 0 ? 'the framework' : needs.join(', ')))].map(
     ([needs, rules]) => ({ needs, rules, errors: rules.filter(isError).length }),
   );
   const options = optionsFor(unknown);
   const errors = sumOf(groups.map((group) => group.errors));
-  return section(
-    t`${counted(unknown.length, 'rule')} undecided${errors === 0 ? '' : t`, ${errors} of severity error`}`,
+  return d.section(
+    d.t`${d.counted(unknown.length, 'rule')} undecided${errors === 0 ? '' : d.t`, ${errors} of severity error`}`,
     {},
-    table(
+    d.table(
       groups.sort((a, b) => b.errors - a.errors || b.rules.length - a.rules.length),
-      [names('rules', ({ rules }) => rules.map(({ rule }) => rule).join(', ')), names('needs', ({ needs }) => needs)],
+      [
+        d.names('rules', ({ rules }) => rules.map(({ rule }) => rule).join(', ')),
+        d.names('needs', ({ needs }) => needs),
+      ],
       { key: 'undecided', notes: [options.length > 0 && `to decide more: ${options.join(', ')}`] },
     ),
   );
@@ -215,7 +200,7 @@ function optionsFor(unknown: readonly LintUnknown[]): string[] {
 }
 
 /** In which releases a setting is an error, where the release alone is unknown. */
-const releaseSections = (unknown: readonly LintUnknown[], most: number): MaybePart[] =>
+const releaseSections = (unknown: readonly LintUnknown[], most: number): d.MaybePart[] =>
   unknown
     .filter(
       ({ severity, needs, facts: known }) =>
@@ -226,25 +211,25 @@ const releaseSections = (unknown: readonly LintUnknown[], most: number): MaybePa
     )
     .slice(0, most)
     .map(({ rule, message, needs, facts: known }) =>
-      section(
-        t`${mark('undecided', 'unsure')} ${as('rule', code(rule))} ${placeOf(known.find(({ file }) => file !== null)!)}`,
+      d.section(
+        d.t`${d.mark('undecided', 'unsure')} ${d.as('rule', d.code(rule))} ${placeOf(known.find(({ file }) => file !== null)!)}`,
         { key: 'some_releases', isOneOf: true },
-        paragraph(`an error in some releases, and ${needs.join(', ')} is unknown: ${message}`, { key: 'message' }),
+        d.paragraph(`an error in some releases, and ${needs.join(', ')} is unknown: ${message}`, { key: 'message' }),
       ),
     );
 
-function settingTable({ unknown_settings: settings }: LintResult, isFull: boolean): MaybePart {
+function settingTable({ unknown_settings: settings }: LintResult, isFull: boolean): d.MaybePart {
   const shown = isFull ? settings : settings.slice(0, MOST_SETTINGS);
-  return section(
-    t`${counted(settings.length, 'setting')} that no rule checks`,
+  return d.section(
+    d.t`${d.counted(settings.length, 'setting')} that no rule checks`,
     {},
-    items(
+    d.items(
       shown.map(({ raw_key: key, value, known, line }) => {
-        const remarks = joined([known ?? 'unknown', line !== null && `line ${line}`], '; ');
-        return t`${code(key)}: ${excerpt(value, LONGEST_VALUE)} (${remarks})`;
+        const remarks = d.joined([known ?? 'unknown', line !== null && `line ${line}`], '; ');
+        return d.t`${d.code(key)}: ${excerpt(value, LONGEST_VALUE)} (${remarks})`;
       }),
       { key: 'unknown_settings' },
     ),
-    shown.length < settings.length && note(t`${settings.length - shown.length} more (--full lists all)`),
+    shown.length < settings.length && d.note(d.t`${settings.length - shown.length} more (--full lists all)`),
   );
 }

@@ -2,28 +2,7 @@
 
 import type { AccountingPart, AccountingTotal, EvidenceResult, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
-import {
-  as,
-  type Cell,
-  code,
-  column,
-  counted,
-  type Document,
-  document,
-  handle,
-  itemSection,
-  joined,
-  type MaybePart,
-  mark,
-  note,
-  paragraph,
-  paste,
-  quote,
-  section,
-  type Tone,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { excerpt, formatValue, titleOf, unitOf } from '../document/values.js';
 import { plain } from '../text-pieces.js';
 import { causeName } from '../words/fill.js';
@@ -35,30 +14,30 @@ const MOST_FRAMES = 24;
 const LONGEST_CELL = 400;
 const LONGEST_NEIGHBOUR = 200;
 
-export function showDocument(result: ShowResult, target: DiagnosedTarget = {}): Document {
+export function showDocument(result: ShowResult, target: DiagnosedTarget = {}): d.Document {
   const { schema, run, rank, device, cause, verdict, verdicts, accounting, captures } = result;
   return {
-    ...document(
+    ...d.document(
       schema,
-      joined(
+      d.joined(
         [
           rank !== null && `rank ${rank}`,
           device !== null && `device ${device}`,
           causeName(cause),
-          verdicts > 1 && t`verdict ${verdict} of ${verdicts}`,
-          t`run ${as('run', code(run))}`,
+          verdicts > 1 && d.t`verdict ${verdict} of ${verdicts}`,
+          d.t`run ${d.as('run', d.code(run))}`,
         ],
         ' · ',
       ),
       ...listParts(result, target),
       ...(accounting === null ? [] : accountParts(accounting)),
       ...testParts(result),
-      captures?.length === 0 && paragraph('every test ran: nothing has to be captured'),
+      captures?.length === 0 && d.paragraph('every test ran: nothing has to be captured'),
       ...(captures ?? []).map(({ title, settles, lines }) =>
-        section(
-          t`${as('title', title)} (settles: ${settles.map(causeName).join(', ')})`,
+        d.section(
+          d.t`${d.as('title', title)} (settles: ${settles.map(causeName).join(', ')})`,
           { key: 'captures', isOneOf: true },
-          ...FRAMEWORKS.map(([key, name]) => section(name, {}, paste(lines[key], { key }))),
+          ...FRAMEWORKS.map(([key, name]) => d.section(name, {}, d.paste(lines[key], { key }))),
         ),
       ),
       ...evidenceParts(result),
@@ -67,36 +46,38 @@ export function showDocument(result: ShowResult, target: DiagnosedTarget = {}): 
   };
 }
 
-function listParts({ handles, verdict }: ShowResult, target: DiagnosedTarget): MaybePart[] {
+function listParts({ handles, verdict }: ShowResult, target: DiagnosedTarget): d.MaybePart[] {
   if (handles === null) return [];
   const number = verdict === 1 ? '' : ` --verdict ${verdict}`;
   const words = [...handles.slice(0, 1).map(({ id }) => id), 'accounting', 'tests', 'captures'];
   return [
-    table(handles, ['id', 'text'], {
+    d.table(handles, ['id', 'text'], {
       key: 'handles',
       isBare: true,
       under: ({ source }) => [source],
     }),
-    section('More', {}, paste(words.map((word) => withTarget(`mbforensics show ${word}${number}`, target)))),
+    d.section('More', {}, d.paste(words.map((word) => withTarget(`mbforensics show ${word}${number}`, target)))),
   ];
 }
 
-const OUTCOMES: Readonly<Record<string, readonly [string, Tone]>> = {
+const OUTCOMES: Readonly<Record<string, readonly [string, d.Tone]>> = {
   holds: ['holds', 'bad'],
   fails: ['ruled out', 'plain'],
   not_testable: ['not tested', 'unsure'],
 };
 
-function testParts({ tests: asked }: ShowResult): MaybePart[] {
+function testParts({ tests: asked }: ShowResult): d.MaybePart[] {
   if (asked === null) return [];
   const { tests, missing, combination, rules } = asked;
   return [
-    table(
+    d.table(
       tests,
       [
-        column('outcome', ({ outcome }) => mark(...OUTCOMES[outcome]!)),
-        column('cause', ({ cause }) => causeName(cause)),
-        column('text', ({ outcome, text }) => (outcome === 'not_testable' ? `needs ${text}` : text), { title: 'why' }),
+        d.column('outcome', ({ outcome }) => d.mark(...OUTCOMES[outcome]!)),
+        d.column('cause', ({ cause }) => causeName(cause)),
+        d.column('text', ({ outcome, text }) => (outcome === 'not_testable' ? `needs ${text}` : text), {
+          title: 'why',
+        }),
       ],
       {
         key: 'tests',
@@ -107,10 +88,10 @@ function testParts({ tests: asked }: ShowResult): MaybePart[] {
           return figures.length === 0 ? [] : [figures.join(' · ')];
         },
       },
-    ) ?? paragraph('no test ran: the kind of the failure decides'),
-    itemSection('Not known', 'missing', missing),
-    itemSection('How one verdict was made of them', 'combination', combination),
-    itemSection(
+    ) ?? d.paragraph('no test ran: the kind of the failure decides'),
+    d.itemSection('Not known', 'missing', missing),
+    d.itemSection('How one verdict was made of them', 'combination', combination),
+    d.itemSection(
       'All rules, in the order they are applied',
       'rules',
       rules.map(({ text }) => text),
@@ -132,77 +113,77 @@ const MOMENTS = {
   lines: 'Memory lines at their peaks',
 } as const;
 
-function accountParts({ total, parts, from, peak }: NonNullable<ShowResult['accounting']>): MaybePart[] {
+function accountParts({ total, parts, from, peak }: NonNullable<ShowResult['accounting']>): d.MaybePart[] {
   const account = (title: string, key: string, sum: AccountingTotal, list: readonly AccountingPart[]) =>
-    section(title, { key, fields: { total_bytes: sum.bytes } }, accountTable(sum, list));
+    d.section(title, { key, fields: { total_bytes: sum.bytes } }, accountTable(sum, list));
   if (total === null && peak === null)
-    return [paragraph('no account: the figures of the device are not in the evidence')];
+    return [d.paragraph('no account: the figures of the device are not in the evidence')];
   return [
     total !== null && account(`When it failed (from ${FROM[from ?? 'log']})`, 'accounting', total, parts),
     peak !== null && account(`${MOMENTS[peak.moment]} (from ${FROM[peak.from]})`, 'peak', peak.total, peak.parts),
   ];
 }
 
-function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]): MaybePart {
+function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]): d.MaybePart {
   const rows = parts.flatMap((part) => [
     part,
     ...(part.of ?? []).map((share) => ({ ...share, part: `of it ${plain(share.part)}` })),
   ]);
-  return table(
+  return d.table(
     [...rows, { ...total, part: `= ${total.text}` }],
     [
-      column('part', ({ part }) => plain(part)),
-      column('bytes', (row) => row.bytes, { title: 'size' }),
-      column('source', ({ source }) => source),
+      d.column('part', ({ part }) => plain(part)),
+      d.column('bytes', (row) => row.bytes, { title: 'size' }),
+      d.column('source', ({ source }) => source),
     ],
     { key: 'parts', kind: (_, i) => (i === rows.length ? 'sum' : undefined) },
   );
 }
 
-function evidenceParts(result: ShowResult): MaybePart[] {
+function evidenceParts(result: ShowResult): d.MaybePart[] {
   const { evidence, query, frames, rows, columns, rows_left_out: hidden } = result;
   if (evidence === null) return [];
   const { id, text, source, about } = evidence;
   const stack = frames?.slice(0, MOST_FRAMES) ?? [];
   const callers = (frames?.length ?? 0) - stack.length;
   return [
-    section(
-      t`${as('id', handle(id))} ${as('text', text)}`,
+    d.section(
+      d.t`${d.as('id', d.handle(id))} ${d.as('text', text)}`,
       { key: 'evidence' },
-      note(as('source', source)),
+      d.note(d.as('source', source)),
       ...quotedParts(result, evidence),
     ),
-    section(
+    d.section(
       'Stack of the entry, innermost first',
       {},
-      quote(stack, { key: 'frames' }),
-      callers > 0 && note(counted(callers, 'more caller')),
+      d.quote(stack, { key: 'frames' }),
+      callers > 0 && d.note(d.counted(callers, 'more caller')),
     ),
     query === null
-      ? note(
+      ? d.note(
           about === 'replay'
-            ? t`computed by the allocator model from the trace: ${code('mbforensics whatif replay')} and ${code('mbforensics whatif')} show it`
+            ? d.t`computed by the allocator model from the trace: ${d.code('mbforensics whatif replay')} and ${d.code('mbforensics whatif')} show it`
             : 'no row of the store is behind it',
         )
-      : section(
+      : d.section(
           query.title,
           {},
-          table(
+          d.table(
             rows,
             columns.map(({ name, type }, i) =>
-              column(name, (row) => cellOf(row[i]), {
+              d.column(name, (row) => cellOf(row[i]), {
                 align: NUMERIC.test(type) ? 'right' : 'left',
                 ...(name === 'time_us' ? { unit: 'clock' } : {}),
               }),
             ),
-            { key: 'rows', notes: [hidden > 0 && t`${hidden} more (--limit 0 shows all)`] },
-          ) ?? paragraph('no rows: what it needs was not kept in the store'),
+            { key: 'rows', notes: [hidden > 0 && d.t`${hidden} more (--limit 0 shows all)`] },
+          ) ?? d.paragraph('no rows: what it needs was not kept in the store'),
         ),
     query !== null &&
-      section(
-        t`Query ${code(query.name)} with ${Object.entries(query.params).map(paramText).join(', ')}`,
+      d.section(
+        d.t`Query ${d.code(query.name)} with ${Object.entries(query.params).map(paramText).join(', ')}`,
         { key: 'query', isFolded: true, fields: { name: query.name } },
-        quote(query.sql.split('\n'), { key: 'sql', language: 'sql' }),
+        d.quote(query.sql.split('\n'), { key: 'sql', language: 'sql' }),
       ),
   ];
 }
@@ -214,7 +195,7 @@ export function paramText([name, value]: readonly [name: string, value: string |
 
 const NUMERIC = /INT|DOUBLE|FLOAT|DECIMAL|REAL/i;
 
-function cellOf(value: unknown): Cell {
+function cellOf(value: unknown): d.Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   return excerpt(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL);
@@ -227,12 +208,12 @@ export const WHY_NO_LINES = {
 } as const;
 
 /** The line itself whole, and the beginnings of its neighbours. */
-function quotedParts({ text }: ShowResult, { lines }: EvidenceResult): MaybePart[] {
+function quotedParts({ text }: ShowResult, { lines }: EvidenceResult): d.MaybePart[] {
   if (text === null || lines === undefined || !('line' in lines)) return [];
-  if (text.status !== 'same' && text.status !== 'same_size') return [note(WHY_NO_LINES[text.status])];
+  if (text.status !== 'same' && text.status !== 'same_size') return [d.note(WHY_NO_LINES[text.status])];
   const width = formatCount(text.first_line + text.lines.length - 1).length;
   return [
-    quote(
+    d.quote(
       text.lines.map((line, i) => {
         const number = text.first_line + i;
         const isIt = number === lines.line;
@@ -240,6 +221,6 @@ function quotedParts({ text }: ShowResult, { lines }: EvidenceResult): MaybePart
       }),
       { key: 'lines' },
     ),
-    text.status === 'same_size' && note('a large file with another time of change: only parts of it were compared'),
+    text.status === 'same_size' && d.note('a large file with another time of change: only parts of it were compared'),
   ];
 }

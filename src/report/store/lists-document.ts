@@ -1,75 +1,64 @@
 /** Lists of what the store holds and of what an ingest did. */
 import { groupBy } from '../../model/group-by.js';
 import type { Failure, IngestResult, IngestSource, RunsResult, SourcesResult } from '../../model/results/common.js';
-import {
-  as,
-  code,
-  column,
-  counted,
-  counts,
-  type Document,
-  document,
-  joined,
-  type MaybePart,
-  names,
-  paragraph,
-  section,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { noteText } from '../run/notes-text.js';
 
-export const runsDocument = ({ schema, db, runs }: RunsResult): Document =>
-  document(
+export const runsDocument = ({ schema, db, runs }: RunsResult): d.Document =>
+  d.document(
     schema,
     '',
-    table(
+    d.table(
       runs,
       [
-        column('name', ({ name }) => name, { title: 'run' }),
+        d.column('name', ({ name }) => name, { title: 'run' }),
         runs.some(({ label }) => label !== null) && 'label',
         runs.some(({ commit }) => commit !== null) && 'commit',
         ...(['sources', 'failed', 'snapshots'] as const),
-        counts('incidents', (run) => run.incidents, { title: 'failure lines' }),
-        column('created_at', (run) => run.created_at.slice(0, 19).replace('T', ' '), { title: 'ingested' }),
+        d.counts('incidents', (run) => run.incidents, { title: 'failure lines' }),
+        d.column('created_at', (run) => run.created_at.slice(0, 19).replace('T', ' '), { title: 'ingested' }),
       ],
       { key: 'runs' },
-    ) ?? paragraph(`no runs in ${db}`),
+    ) ?? d.paragraph(`no runs in ${db}`),
   );
 
-export function sourcesDocument({ schema, db, sources }: SourcesResult): Document {
-  const size = column('file_bytes', (source: { readonly file_bytes: number }) => source.file_bytes, { title: 'size' });
+export function sourcesDocument({ schema, db, sources }: SourcesResult): d.Document {
+  const size = d.column('file_bytes', (source: { readonly file_bytes: number }) => source.file_bytes, {
+    title: 'size',
+  });
   const tableOf = (rows: SourcesResult['sources']) =>
-    table(rows, ['status', 'format', 'rank', size, 'notes', path], {
+    d.table(rows, ['status', 'format', 'rank', size, 'notes', path], {
       key: 'sources',
       under: ({ path, error }) => failureTexts(path, error),
     });
-  return document(schema, '', ...byRun(sources, tableOf), sources.length === 0 && paragraph(`no sources in ${db}`));
+  return d.document(schema, '', ...byRun(sources, tableOf), sources.length === 0 && d.paragraph(`no sources in ${db}`));
 }
 
 const byRun = <Row extends { readonly run: string }>(
   rows: readonly Row[],
-  tableOf: (ofRun: readonly Row[]) => MaybePart,
+  tableOf: (ofRun: readonly Row[]) => d.MaybePart,
 ) =>
   [...groupBy(rows, ({ run }) => run)].map(([run, ofRun]) =>
-    section(as('run', code(run)), { key: 'runs', isOneOf: true }, tableOf(ofRun)),
+    d.section(d.as('run', d.code(run)), { key: 'runs', isOneOf: true }, tableOf(ofRun)),
   );
 
-const path = names('path', (source: { readonly path: string }) => source.path);
+const path = d.names('path', (source: { readonly path: string }) => source.path);
 
 /** A row for each file that was not skipped, or with `--explain` for each file, with what went wrong. */
-export function ingestDocument({ schema, db, runs, sources, separated }: IngestResult): Document {
+export function ingestDocument({ schema, db, runs, sources, separated }: IngestResult): d.Document {
   const shown = sources.filter(({ status, detection }) => status !== 'skipped' || detection !== undefined);
   const notFollowed = sources.filter((source) => !shown.includes(source) && source.notes.some(isNotFollowed));
-  const done = [...groupBy(sources, ({ status }) => status)].map(([status, own]) => t`${own.length} ${status}`);
-  return document(
+  const done = [...groupBy(sources, ({ status }) => status)].map(([status, own]) => d.t`${own.length} ${status}`);
+  return d.document(
     schema,
     '',
-    separated !== null && paragraph(`${separated}; each is a run (--run NAME makes them one)`, { key: 'separated' }),
-    ...byRun(shown, (rows) => table(rows, ['status', 'format', 'rank', path], { key: 'sources', under: underSource })),
-    ...notFollowed.map(({ path }) => paragraph(t`not followed: ${code(path)} (--follow-links)`)),
-    paragraph(
-      t`${counted(runs.length, 'run')}: ${done.length === 0 ? 'nothing found' : joined(done, ', ')} → ${as('db', code(db))}`,
+    separated !== null && d.paragraph(`${separated}; each is a run (--run NAME makes them one)`, { key: 'separated' }),
+    ...byRun(shown, (rows) =>
+      d.table(rows, ['status', 'format', 'rank', path], { key: 'sources', under: underSource }),
+    ),
+    ...notFollowed.map(({ path }) => d.paragraph(d.t`not followed: ${d.code(path)} (--follow-links)`)),
+    d.paragraph(
+      d.t`${d.counted(runs.length, 'run')}: ${done.length === 0 ? 'nothing found' : d.joined(done, ', ')} → ${d.as('db', d.code(db))}`,
     ),
   );
 }

@@ -1,18 +1,7 @@
 /** What `redact` wrote, and what still looks like a name. */
 import { sumOf } from '../../model/lists.js';
 import type { RedactResult } from '../../model/results/redact.js';
-import {
-  as,
-  code,
-  counted,
-  type Document,
-  document,
-  items,
-  paragraph,
-  section,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 
 /** Rows of `suspicious` on a screen. */
 const MOST_SHOWN = 20;
@@ -23,49 +12,49 @@ export function redactDocument({
   names_file: namesFile,
   report,
   differences,
-}: RedactResult): Document {
+}: RedactResult): d.Document {
   const { suspicious, kinds, files, left_out: leftOut } = report;
   const more = suspicious.length - MOST_SHOWN;
   const check = [
-    paragraph(
+    d.paragraph(
       suspicious.length === 0
         ? 'nothing looks like a name or a key'
-        : t`${counted(suspicious.length, 'text')} may be a name or a key:`,
+        : d.t`${d.counted(suspicious.length, 'text')} may be a name or a key:`,
     ),
-    table(suspicious.slice(0, MOST_SHOWN), ['kind', 'text'], {
+    d.table(suspicious.slice(0, MOST_SHOWN), ['kind', 'text'], {
       key: 'suspicious',
-      notes: [more > 0 && t`${more} more (--json=full lists all)`],
+      notes: [more > 0 && d.t`${more} more (--json=full lists all)`],
     }),
   ];
-  if (namesFile === null) return document(schema, t`Check of ${as('directory', code(directory))}`, ...check);
+  if (namesFile === null) return d.document(schema, d.t`Check of ${d.as('directory', d.code(directory))}`, ...check);
   const replaced = sumOf(kinds.map((kind) => kind.replaced));
-  return document(
+  return d.document(
     schema,
-    t`Written: ${as('directory', code(directory))}`,
-    paragraph(
-      t`${counted(files.length, 'file', 'files', 'files')}, ${counted(replaced, 'place', 'places', 'replaced')} replaced`,
+    d.t`Written: ${d.as('directory', d.code(directory))}`,
+    d.paragraph(
+      d.t`${d.counted(files.length, 'file', 'files', 'files')}, ${d.counted(replaced, 'place', 'places', 'replaced')} replaced`,
     ),
-    table(
+    d.table(
       kinds.filter((kind) => kind.replaced > 0),
       ['kind', 'names', 'replaced'],
       { key: 'kinds' },
     ),
-    section('Left out', {}, table(leftOut, ['file', 'why'], { key: 'left_out' })),
-    section(
+    d.section('Left out', {}, d.table(leftOut, ['file', 'why'], { key: 'left_out' })),
+    d.section(
       'Diagnosis',
       { fields: { diagnosis: report.diagnosis } },
-      paragraph(
+      d.paragraph(
         report.diagnosis === 'equal'
           ? 'same as for the original, except for names'
           : 'differs from the diagnosis of the original:',
       ),
-      items(differences.map(code), { key: 'differences' }),
+      d.items(differences.map(d.code), { key: 'differences' }),
     ),
-    section(
+    d.section(
       'Names',
       {},
-      paragraph(t`${as('names_file', code(namesFile))} has the key and the original names; do not share it`),
+      d.paragraph(d.t`${d.as('names_file', d.code(namesFile))} has the key and the original names; do not share it`),
     ),
-    section('Check', {}, ...check),
+    d.section('Check', {}, ...check),
   );
 }

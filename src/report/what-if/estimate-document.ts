@@ -6,30 +6,12 @@ import type {
   EstimateResult,
   EstimateStage,
 } from '../../model/results/estimate.js';
-import {
-  as,
-  bytes,
-  changeBytes,
-  code,
-  column,
-  counts,
-  type Document,
-  document,
-  fact,
-  facts,
-  itemSection,
-  type MaybePart,
-  note,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 
 /** Most stages on a screen. */
 const MOST_STAGES = 8;
 
-export function estimateDocument(result: EstimateResult): Document {
+export function estimateDocument(result: EstimateResult): d.Document {
   const { schema, run, model, hottest_stage: hottest, change, printed, device } = result;
   const [total, low, high] = [result.total_bytes, result.low_bytes, result.high_bytes].map(Math.round) as [
     number,
@@ -38,26 +20,26 @@ export function estimateDocument(result: EstimateResult): Document {
   ];
   const hot = result.stages.find(({ stage }) => stage === hottest);
   return {
-    ...document(
+    ...d.document(
       schema,
-      t`${run === null ? 'given inputs' : as('run', code(run))} · ${as('model', model)} · one GPU`,
+      d.t`${run === null ? 'given inputs' : d.as('run', d.code(run))} · ${d.as('model', model)} · one GPU`,
       stageTable(result),
       componentTable(result),
-      facts([
-        fact('total', low === high ? bytes(total) : t`${bytes(total)}, ${bytes(low)} to ${bytes(high)}`),
+      d.facts([
+        d.fact('total', low === high ? d.bytes(total) : d.t`${d.bytes(total)}, ${d.bytes(low)} to ${d.bytes(high)}`),
         hot !== undefined &&
-          fact(
+          d.fact(
             'pytorch',
-            t`peak allocated ${bytes(Math.round(hot.allocated_bytes))}, ${bytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${bytes(Math.round(hot.resident_bytes))} stays between steps`,
+            d.t`peak allocated ${d.bytes(Math.round(hot.allocated_bytes))}, ${d.bytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${d.bytes(Math.round(hot.resident_bytes))} stays between steps`,
             { title: 'PyTorch' },
           ),
-        device !== null && fact('device', deviceText(device, low < high)),
-        printed !== null && fact('prints', printed.log_lines.at(-1) ?? null),
-        printed !== null && printed.api_line !== null && fact('api', printed.api_line, { title: 'API' }),
+        device !== null && d.fact('device', deviceText(device, low < high)),
+        printed !== null && d.fact('prints', printed.log_lines.at(-1) ?? null),
+        printed !== null && printed.api_line !== null && d.fact('api', printed.api_line, { title: 'API' }),
       ]),
       change !== null && changeSection(change, hottest),
-      itemSection('Assumed', 'assumptions', result.assumptions),
-      itemSection('Not modelled', 'not_modelled', result.not_modelled),
+      d.itemSection('Assumed', 'assumptions', result.assumptions),
+      d.itemSection('Not modelled', 'not_modelled', result.not_modelled),
     ),
     fields: {
       ...{ total_bytes: total, low_bytes: low, high_bytes: high, hottest_stage: hottest },
@@ -84,32 +66,32 @@ function shownStages({ stages, hottest_stage: hottest }: EstimateResult): readon
 
 const STATE = ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'];
 
-function stageTable(result: EstimateResult): MaybePart {
+function stageTable(result: EstimateResult): d.MaybePart {
   const shown = shownStages(result);
   const sum = (stage: EstimateStage, isOf: (name: string) => boolean): number =>
     Math.round(stage.components.reduce((bytes, one) => bytes + (isOf(one.name) ? one.bytes : 0), 0));
   const isState = (name: string): boolean => STATE.includes(name);
   const hidden = result.stages.length - shown.length;
-  return table(
+  return d.table(
     shown,
     [
       'stage',
-      counts('layers', ({ layers, moe_layers: moe }) => (moe > 0 ? `${layers} (${moe} MoE)` : layers)),
-      counts('in_flight', (stage) => Number(stage.in_flight.toFixed(2))),
-      column('state_bytes', (stage) => sum(stage, isState)),
-      column('activation_bytes', (stage) => sum(stage, (name) => name === 'activation')),
-      column('other_bytes', (stage) => sum(stage, (name) => !isState(name) && name !== 'activation')),
-      column('total_bytes', (stage) => Math.round(stage.total_bytes)),
-      column('allocated_bytes', (stage) => Math.round(stage.allocated_bytes), { title: 'PyTorch' }),
-      column('moment', ({ moment }) => MOMENTS[moment], { title: 'highest in' }),
+      d.counts('layers', ({ layers, moe_layers: moe }) => (moe > 0 ? `${layers} (${moe} MoE)` : layers)),
+      d.counts('in_flight', (stage) => Number(stage.in_flight.toFixed(2))),
+      d.column('state_bytes', (stage) => sum(stage, isState)),
+      d.column('activation_bytes', (stage) => sum(stage, (name) => name === 'activation')),
+      d.column('other_bytes', (stage) => sum(stage, (name) => !isState(name) && name !== 'activation')),
+      d.column('total_bytes', (stage) => Math.round(stage.total_bytes)),
+      d.column('allocated_bytes', (stage) => Math.round(stage.allocated_bytes), { title: 'PyTorch' }),
+      d.column('moment', ({ moment }) => MOMENTS[moment], { title: 'highest in' }),
     ],
-    { key: 'stages', notes: [hidden > 0 && t`${hidden} stages between are left out; --json=full lists all`] },
+    { key: 'stages', notes: [hidden > 0 && d.t`${hidden} stages between are left out; --json=full lists all`] },
   );
 }
 
 type Sized = Pick<EstimateComponent, 'bytes' | 'low_bytes' | 'high_bytes'>;
 
-function componentTable({ components, hottest_stage: stage }: EstimateResult): MaybePart {
+function componentTable({ components, hottest_stage: stage }: EstimateResult): d.MaybePart {
   const rows = components.flatMap((one): { component: string; part: string | null; size: Sized }[] => {
     const parts = one.parts.map((part) => ({
       component: one.name,
@@ -120,14 +102,14 @@ function componentTable({ components, hottest_stage: stage }: EstimateResult): M
     return [{ component: one.name, part: parts.length === 0 ? null : 'all', size: one }, ...parts];
   });
   const hasParts = rows.some(({ part }) => part !== null);
-  return table(
+  return d.table(
     rows,
     [
-      column('component', (row) => row.component, stage === null ? {} : { title: `component of stage ${stage}` }),
-      hasParts && column('part', ({ part }) => part ?? ''),
-      column('bytes', ({ size }) => Math.round(size.bytes), { title: 'size' }),
-      hasParts && column('low_bytes', ({ size }) => Math.round(size.low_bytes), { title: 'at least' }),
-      hasParts && column('high_bytes', ({ size }) => Math.round(size.high_bytes), { title: 'at most' }),
+      d.column('component', (row) => row.component, stage === null ? {} : { title: `component of stage ${stage}` }),
+      hasParts && d.column('part', ({ part }) => part ?? ''),
+      d.column('bytes', ({ size }) => Math.round(size.bytes), { title: 'size' }),
+      hasParts && d.column('low_bytes', ({ size }) => Math.round(size.low_bytes), { title: 'at least' }),
+      hasParts && d.column('high_bytes', ({ size }) => Math.round(size.high_bytes), { title: 'at most' }),
     ],
     { key: 'components' },
   );
@@ -142,13 +124,14 @@ const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
 function deviceText(
   { fits, headroom_bytes: headroom, total_bytes: total, source }: EstimateDevice,
   hasBounds: boolean,
-): Text {
+): d.Text {
   const answer = hasBounds ? FITS[fits] : `${fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
-  const left = headroom < 0 ? t`${bytes(Math.round(-headroom))} short` : t`headroom ${bytes(Math.round(headroom))}`;
-  return t`${bytes(total)} (${source}): ${answer}; ${left}, before fragmentation`;
+  const left =
+    headroom < 0 ? d.t`${d.bytes(Math.round(-headroom))} short` : d.t`headroom ${d.bytes(Math.round(headroom))}`;
+  return d.t`${d.bytes(total)} (${source}): ${answer}; ${left}, before fragmentation`;
 }
 
-function changeSection(change: EstimateChange, hottest: number | null): MaybePart {
+function changeSection(change: EstimateChange, hottest: number | null): d.MaybePart {
   const { base_hottest_stage: before, moment, base_moment: baseMoment } = change;
   const word = (value: unknown): string => (value === null ? 'not set' : JSON.stringify(value));
   const inWords = (inputs: EstimateChange['set']): string =>
@@ -158,21 +141,21 @@ function changeSection(change: EstimateChange, hottest: number | null): MaybePar
     ...changed,
     { name: 'total', base_bytes: change.base_total_bytes, bytes: change.total_bytes, delta_bytes: change.delta_bytes },
   ];
-  return section(
+  return d.section(
     `Changed: ${inWords(change.set)}${change.followed.length === 0 ? '' : `; with it ${inWords(change.followed)}`}`,
     { key: 'change' },
-    hottest !== before && note(t`the hottest stage was ${before ?? 'unknown'}, is now ${hottest ?? 'unknown'}`),
+    hottest !== before && d.note(d.t`the hottest stage was ${before ?? 'unknown'}, is now ${hottest ?? 'unknown'}`),
     moment !== null &&
       baseMoment !== null &&
       moment !== baseMoment &&
-      note(`the peak was in the ${MOMENTS[baseMoment]}, is now in the ${MOMENTS[moment]}, which holds other things`),
-    table(
+      d.note(`the peak was in the ${MOMENTS[baseMoment]}, is now in the ${MOMENTS[moment]}, which holds other things`),
+    d.table(
       rows,
       [
-        column('name', ({ name }) => name, { title: 'component' }),
-        column('base_bytes', (row) => Math.round(row.base_bytes), { title: 'before' }),
-        column('bytes', (row) => Math.round(row.bytes), { title: 'after' }),
-        column('delta_bytes', (row) => changeBytes(Math.round(row.delta_bytes)), { title: 'change' }),
+        d.column('name', ({ name }) => name, { title: 'component' }),
+        d.column('base_bytes', (row) => Math.round(row.base_bytes), { title: 'before' }),
+        d.column('bytes', (row) => Math.round(row.bytes), { title: 'after' }),
+        d.column('delta_bytes', (row) => d.changeBytes(Math.round(row.delta_bytes)), { title: 'change' }),
       ],
       { key: 'components', kind: (_, i) => (i === changed.length ? 'sum' : undefined) },
     ),

@@ -9,83 +9,60 @@ import type {
   WhatIfResult,
   WhatIfRow,
 } from '../../model/results/replay.js';
-import {
-  as,
-  bytes,
-  type Cell,
-  changeBytes,
-  code,
-  column,
-  count,
-  counted,
-  counts,
-  type Document,
-  document,
-  fact,
-  facts,
-  joined,
-  type MaybePart,
-  names,
-  note,
-  paragraph,
-  section,
-  type Text,
-  t,
-  table,
-} from '../document/document.js';
+import * as d from '../document/document.js';
 import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
-export function whatIfDocument(result: WhatIfResult): Document {
+export function whatIfDocument(result: WhatIfResult): d.Document {
   const { schema, path, rank, device, recorded, replay, whole_step: step, edit, free_early: early } = result;
   const answer = answerText(result);
   return {
-    ...document(
+    ...d.document(
       schema,
       '',
-      answer !== '' && paragraph(answer, { key: 'answer', style: 'lead' }),
-      section(
-        joined(
+      answer !== '' && d.paragraph(answer, { key: 'answer', style: 'lead' }),
+      d.section(
+        d.joined(
           [
-            as('path', code(path)),
-            rank !== null && t`rank ${as('rank', count(rank))}`,
-            t`device ${as('device', count(device))}`,
-            recorded.setting === '' ? 'recorded with default settings' : t`recorded with ${code(recorded.setting)}`,
+            d.as('path', d.code(path)),
+            rank !== null && d.t`rank ${d.as('rank', d.count(rank))}`,
+            d.t`device ${d.as('device', d.count(device))}`,
+            recorded.setting === '' ? 'recorded with default settings' : d.t`recorded with ${d.code(recorded.setting)}`,
           ],
           ' · ',
         ),
         {},
-        facts([
-          fact(
+        d.facts([
+          d.fact(
             'replay',
-            t`${replay.status}: ${replay.address_matches} of ${replay.address_total} addresses${replay.reason === '' ? '' : `; ${replay.reason}`}`,
+            d.t`${replay.status}: ${replay.address_matches} of ${replay.address_total} addresses${replay.reason === '' ? '' : `; ${replay.reason}`}`,
           ),
-          fact('recorded', recordedText(recorded)),
-          fact(
+          d.fact('recorded', recordedText(recorded)),
+          d.fact(
             'at_best',
-            t`${bytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' + requested'} at once, whatever the allocator does`,
+            d.t`${d.bytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' + requested'} at once, whatever the allocator does`,
           ),
         ]),
       ),
       settingTable(result),
       ...noteParts(result),
-      table(
+      d.table(
         result.least_capacity,
         [
-          column('setting', ({ setting }) => setting, { title: 'to serve every request' }),
-          column('capacity_bytes', (row) => row.capacity_bytes, { title: 'needs at least' }),
+          d.column('setting', ({ setting }) => setting, { title: 'to serve every request' }),
+          d.column('capacity_bytes', (row) => row.capacity_bytes, { title: 'needs at least' }),
           recorded.capacity_bytes !== null &&
-            column('delta_bytes', (row) => row.capacity_bytes - recorded.capacity_bytes!, { title: 'change' }),
-          column('bound', ({ bound }) => LEAST_BOUNDS[bound], { title: '' }),
+            d.column('delta_bytes', (row) => row.capacity_bytes - recorded.capacity_bytes!, { title: 'change' }),
+          d.column('bound', ({ bound }) => LEAST_BOUNDS[bound], { title: '' }),
         ],
         { key: 'least_capacity' },
       ),
       edit !== null && editSection(edit),
       early !== null && earlySection(early),
       step !== null &&
-        note(
-          t`a step like the last whole one peaks at ${bytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step requests other memory' : ''}`,
+        d.note(
+          d.t`a step like the last whole one peaks at ${d.bytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step requests other memory' : ''}`,
         ),
-      note(result.caveat, { key: 'caveat' }),
+      d.note(result.caveat, { key: 'caveat' }),
     ),
     fields: {
       snapshot: result.snapshot,
@@ -96,17 +73,17 @@ export function whatIfDocument(result: WhatIfResult): Document {
   };
 }
 
-function recordedText(recorded: WhatIfResult['recorded']): Text {
+function recordedText(recorded: WhatIfResult['recorded']): d.Text {
   const { oom, capacity_bytes: capacity, taken_by_others_bytes: taken, outside_bytes: outside } = recorded;
   const total = recorded.device_total_bytes;
-  return joined(
+  return d.joined(
     [
-      t`peak reserved ${bytes(recorded.peak_reserved_bytes)}, peak live ${bytes(recorded.peak_active_bytes)}`,
+      d.t`peak reserved ${d.bytes(recorded.peak_reserved_bytes)}, peak live ${d.bytes(recorded.peak_active_bytes)}`,
       oom !== null &&
-        t`OOM at entry ${oom.seq}, ${bytes(oom.requested_bytes)} requested${oom.site === null ? '' : t` in ${code(oom.site)}`}`,
-      capacity !== null && t`capacity ${bytes(capacity)} = ${recorded.capacity_source ?? ''}`,
-      taken > 0 && t`${bytes(taken)} less than was reserved before: others took it meanwhile`,
-      outside !== null && total !== null && t`${bytes(outside)} of the device's ${bytes(total)} are outside it`,
+        d.t`OOM at entry ${oom.seq}, ${d.bytes(oom.requested_bytes)} requested${oom.site === null ? '' : d.t` in ${d.code(oom.site)}`}`,
+      capacity !== null && d.t`capacity ${d.bytes(capacity)} = ${recorded.capacity_source ?? ''}`,
+      taken > 0 && d.t`${d.bytes(taken)} less than was reserved before: others took it meanwhile`,
+      outside !== null && total !== null && d.t`${d.bytes(outside)} of the device's ${d.bytes(total)} are outside it`,
     ],
     '; ',
   );
@@ -123,7 +100,7 @@ const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
 const LONGEST_WITH_COSTS = 26;
 
 /** One row for each question: for both bounds where the outcome is the same. Missing bytes are a negative headroom. */
-function settingTable({ settings, targets, whole_step: step }: WhatIfResult): MaybePart {
+function settingTable({ settings, targets, whole_step: step }: WhatIfResult): d.MaybePart {
   const labels = new Map(targets.map(({ name, label }) => [name, label]));
   const nameOf = ({ setting, target }: WhatIfRow): string => {
     if (target === null) return setting;
@@ -136,25 +113,25 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): Ma
   });
   const isLimited = settings.some((row) => row.capacity_bytes !== null);
   const showsCosts = !isLimited || settings.every((row) => row.robust && nameOf(row).length <= LONGEST_WITH_COSTS);
-  const most = ({ rows }: AskedRow, of: (row: WhatIfRow) => number, figure: (value: number) => Text): Cell =>
-    t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
-  return table(
+  const most = ({ rows }: AskedRow, of: (row: WhatIfRow) => number, figure: (value: number) => d.Text): d.Cell =>
+    d.t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
+  return d.table(
     asked,
     [
-      names('setting', ({ first }) => nameOf(first)),
-      isLimited && column('capacity_bytes', ({ first }) => first.capacity_bytes),
-      column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : OUTCOMES[first.outcome])),
-      column('reserved_bytes', peakText),
-      isLimited && column('headroom_bytes', headroom),
-      showsCosts && column('waste_bytes', (question) => most(question, (row) => row.unused_at_peak_bytes, bytes)),
-      showsCosts && counts('calls', (question) => most(question, (row) => row.driver_calls, count)),
-      column('bound', ({ rows, first }) => `${rows.length > 1 ? 'both' : first.bound}${first.robust ? '' : ' *'}`),
+      d.names('setting', ({ first }) => nameOf(first)),
+      isLimited && d.column('capacity_bytes', ({ first }) => first.capacity_bytes),
+      d.column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : OUTCOMES[first.outcome])),
+      d.column('reserved_bytes', peakText),
+      isLimited && d.column('headroom_bytes', headroom),
+      showsCosts && d.column('waste_bytes', (question) => most(question, (row) => row.unused_at_peak_bytes, d.bytes)),
+      showsCosts && d.counts('calls', (question) => most(question, (row) => row.driver_calls, d.count)),
+      d.column('bound', ({ rows, first }) => `${rows.length > 1 ? 'both' : first.bound}${first.robust ? '' : ' *'}`),
     ],
     {
       key: 'settings',
       notes: [
         settings.some((row) => isStepShort(row, step)) &&
-          t`fits so far: until this OOM; the rest of the step peaks at ${bytes(step!.peak_bytes)}`,
+          d.t`fits so far: until this OOM; the rest of the step peaks at ${d.bytes(step!.peak_bytes)}`,
         settings.some((row) => !row.robust) &&
           '* another outcome is possible within the bounds, with new addresses in the other order, or by what the file has lost',
       ],
@@ -163,19 +140,19 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): Ma
 }
 
 /** `8.42 GiB`; `8.42 GiB to 8.61 GiB` where the file leaves it open, `≤8.61 GiB` with two bounds. */
-function peakText({ rows, first }: AskedRow): Cell {
-  if (rows.length > 1) return t`≤${bytes(maxOf(rows.map((row) => row.peak_reserved_most_bytes)))}`;
+function peakText({ rows, first }: AskedRow): d.Cell {
+  if (rows.length > 1) return d.t`≤${d.bytes(maxOf(rows.map((row) => row.peak_reserved_most_bytes)))}`;
   const { peak_reserved_least_bytes: least, peak_reserved_most_bytes: most } = first;
   if (first.bound !== 'interval') return first.peak_reserved_bytes;
-  return least === most ? least : t`${bytes(least)} to ${bytes(most)}`;
+  return least === most ? least : d.t`${d.bytes(least)} to ${d.bytes(most)}`;
 }
 
 /** Of two bounds, the worse. */
-function headroom({ rows, first }: AskedRow): Cell {
+function headroom({ rows, first }: AskedRow): d.Cell {
   if (first.outcome === 'fits') {
     const known = rows.flatMap((row) => row.headroom_bytes ?? []);
     const isOpen = rows.length > 1 || first.bound === 'interval';
-    return known.length === 0 ? null : t`${isOpen ? '≥' : ''}${bytes(minOf(known))}`;
+    return known.length === 0 ? null : d.t`${isOpen ? '≥' : ''}${d.bytes(minOf(known))}`;
   }
   const short = rows.flatMap((row) => row.short_bytes ?? []);
   return short.length === 0 ? null : -maxOf(short);
@@ -199,30 +176,30 @@ function noteParts({
   calibration_bytes: error,
   repeats_oom: repeats,
   lost,
-}: WhatIfResult): MaybePart[] {
+}: WhatIfResult): d.MaybePart[] {
   const isOpen = settings.some(({ bound }) => bound === 'optimistic' || bound === 'pessimistic');
   const isUnsure = settings.some((row) => row.bound === 'interval' || !row.robust);
   const ofNote = groupBy(
     settings.filter((row) => row.note !== null),
     (row) => row.note!,
   );
-  const totals = targets.map(({ label, total_bytes: total }) => t`${label} ${bytes(total)}`);
+  const totals = targets.map(({ label, total_bytes: total }) => d.t`${label} ${d.bytes(total)}`);
   return [
     targets.length > 0 &&
-      note(
-        t`capacity of a named device: the total that its driver reports (${joined(totals, ', ')}), ${recorded.outside_bytes === null ? 'nothing subtracted: the memory outside the allocator is not known' : t`less ${bytes(recorded.outside_bytes)} outside the allocator, as recorded`}`,
+      d.note(
+        d.t`capacity of a named device: the total that its driver reports (${d.joined(totals, ', ')}), ${recorded.outside_bytes === null ? 'nothing subtracted: the memory outside the allocator is not known' : d.t`less ${d.bytes(recorded.outside_bytes)} outside the allocator, as recorded`}`,
       ),
     ...[...ofNote].map(([text, rows]) =>
-      note(`${text}: ${[...new Set(rows.map(({ setting }) => setting))].join(' · ')}`),
+      d.note(`${text}: ${[...new Set(rows.map(({ setting }) => setting))].join(' · ')}`),
     ),
     error !== null &&
       isOpen &&
-      note(
-        t`the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${changeBytes(error)}), pessimistic leaves it where it was; both: the two have the same outcome, and the figures are the worse ones`,
+      d.note(
+        d.t`the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${d.changeBytes(error)}), pessimistic leaves it where it was; both: the two have the same outcome, and the figures are the worse ones`,
       ),
-    ...(isUnsure ? lost : []).map((one) => note(LOST[one])),
+    ...(isUnsure ? lost : []).map((one) => d.note(LOST[one])),
     repeats === false &&
-      note(
+      d.note(
         'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte',
       ),
   ];
@@ -234,15 +211,15 @@ const LEAST_BOUNDS = {
   optimistic: 'the start packed afresh',
 } as const;
 
-const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>): MaybePart =>
-  section(
-    joined(
-      edits.map(({ site, scale }) => t`${scale === 0 ? 'without' : `${scale} ×`} ${code(site)}`),
+const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>): d.MaybePart =>
+  d.section(
+    d.joined(
+      edits.map(({ site, scale }) => d.t`${scale === 0 ? 'without' : `${scale} ×`} ${d.code(site)}`),
       ', ',
     ),
     { key: 'edit' },
     ...edits.map(({ allocations, bytes: size }) =>
-      paragraph(t`${counted(allocations, 'allocation')}, ${bytes(size)} in all over the trace`),
+      d.paragraph(d.t`${d.counted(allocations, 'allocation')}, ${d.bytes(size)} in all over the trace`),
     ),
     peakSection('before', before),
     peakSection('after', after),
@@ -251,16 +228,16 @@ const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>
 const peakSection = (
   key: string,
   { seq, outcome, active_bytes: active, reserved_bytes: reserved, sites }: WhatIfPeak,
-): MaybePart =>
-  section(
-    t`${key}: ${OUTCOMES[outcome]}; peak live ${as('active_bytes', bytes(active))} ${seq < 0 ? 'before the first entry' : t`after entry ${seq}`}, peak reserved ${as('reserved_bytes', bytes(reserved))}`,
+): d.MaybePart =>
+  d.section(
+    d.t`${key}: ${OUTCOMES[outcome]}; peak live ${d.as('active_bytes', d.bytes(active))} ${seq < 0 ? 'before the first entry' : d.t`after entry ${seq}`}, peak reserved ${d.as('reserved_bytes', d.bytes(reserved))}`,
     { key, fields: { seq, outcome } },
-    table(
+    d.table(
       sites,
       [
-        column('bytes', (one) => one.bytes, { title: 'live' }),
-        counts('count', (one) => one.count, { title: 'blocks' }),
-        names('site', (one) => one.site, { title: 'call site' }),
+        d.column('bytes', (one) => one.bytes, { title: 'live' }),
+        d.counts('count', (one) => one.count, { title: 'blocks' }),
+        d.names('site', (one) => one.site, { title: 'call site' }),
       ],
       { key: 'sites' },
     ),
@@ -269,17 +246,17 @@ const peakSection = (
 /** Sites of the blocks of one early free. */
 const MOST_SITES = 3;
 
-const earlySection = (frees: readonly EarlyFree[]): MaybePart =>
-  section(
+const earlySection = (frees: readonly EarlyFree[]): d.MaybePart =>
+  d.section(
     'What would have had to be free for the request to find a hole, least bytes first',
     {},
-    table(
+    d.table(
       frees,
       [
-        column('bytes', (free) => free.bytes, { title: 'to free' }),
-        counts('blocks', (free) => free.blocks.length),
-        column('opens_bytes', (free) => free.opens_bytes, { title: 'one piece of' }),
-        column('verified', ({ verified }) => (verified ? 'serves the request' : 'does not serve it'), {
+        d.column('bytes', (free) => free.bytes, { title: 'to free' }),
+        d.counts('blocks', (free) => free.blocks.length),
+        d.column('opens_bytes', (free) => free.opens_bytes, { title: 'one piece of' }),
+        d.column('verified', ({ verified }) => (verified ? 'serves the request' : 'does not serve it'), {
           title: 'replayed',
         }),
       ],
@@ -290,7 +267,7 @@ const earlySection = (frees: readonly EarlyFree[]): MaybePart =>
             .map(([site, ofSite]) => ({ site, count: ofSite.length, size: sumOf(ofSite.map((block) => block.bytes)) }))
             .sort((a, b) => b.size - a.size)
             .slice(0, MOST_SITES)
-            .map((one) => t`${bytes(one.size)} in ${one.count} × ${code(one.site)}`),
+            .map((one) => d.t`${d.bytes(one.size)} in ${one.count} × ${d.code(one.site)}`),
       },
-    ) ?? paragraph('no segment of the pool is as large as the request: no earlier free opens a hole for it'),
+    ) ?? d.paragraph('no segment of the pool is as large as the request: no earlier free opens a hole for it'),
   );

@@ -1,19 +1,6 @@
 /** Whose the driver's memory of one process and device is. */
 import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '../../../model/results/nsys.js';
-import {
-  bytes,
-  code,
-  column,
-  counted,
-  fieldsOf,
-  items,
-  type MaybePart,
-  names,
-  section,
-  type Text,
-  t,
-  table,
-} from '../../document/document.js';
+import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
 import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
@@ -21,61 +8,65 @@ import { left, limited, type NsysLook, processText } from './pieces.js';
 /** Threads of one moment. */
 const MOST_THREADS = 4;
 
-export function accountSection(account: NsysDriverAccount, { limit }: NsysLook): MaybePart {
+export function accountSection(account: NsysDriverAccount, { limit }: NsysLook): d.MaybePart {
   const { moments, pid, device, rank } = account;
   const outside = account.groups.filter(({ owner }) => owner !== 'torch');
-  return section(
-    t`The driver's memory of ${processText(account)}`,
+  return d.section(
+    d.t`The driver's memory of ${processText(account)}`,
     { key: 'accounts', isOneOf: true, fields: { pid, device, rank } },
     ownerTable(moments),
-    items(
+    d.items(
       moments.flatMap(({ moment, ranges }) =>
         ranges
           .slice(0, MOST_THREADS)
           .map(
             ({ thread, tid, texts }) =>
-              t`at the ${moment}: ${code(excerpt(texts.join(' › '), 300))} (thread ${thread ?? String(tid ?? 'unknown')})`,
+              d.t`at the ${moment}: ${d.code(excerpt(texts.join(' › '), 300))} (thread ${thread ?? String(tid ?? 'unknown')})`,
           ),
       ),
       { key: 'ranges' },
     ),
-    section('Outside PyTorch, by what made it', {}, groupTable(outside, limit)),
-    items(basisTexts(account), { key: 'basis' }),
+    d.section('Outside PyTorch, by what made it', {}, groupTable(outside, limit)),
+    d.items(basisTexts(account), { key: 'basis' }),
   );
 }
 
-function ownerTable(moments: readonly NsysMomentShares[]): MaybePart {
+function ownerTable(moments: readonly NsysMomentShares[]): d.MaybePart {
   const owners = [...new Set(moments.flatMap(({ shares }) => shares.map(({ owner }) => owner)))];
   const sizeOf = ({ shares, total_bytes: total }: NsysMomentShares, owner: (typeof owners)[number] | null): number =>
     owner === null ? total : (shares.find((share) => share.owner === owner)?.bytes ?? 0);
-  return table(
+  return d.table(
     [...owners, null],
     [
-      column('owner', (owner) => (owner === null ? 'sum' : DRIVER_OWNER_WORDS[owner])),
+      d.column('owner', (owner) => (owner === null ? 'sum' : DRIVER_OWNER_WORDS[owner])),
       ...moments.map((one) =>
-        column<(typeof owners)[number] | null>(`${one.moment.replace(' ', '_')}_bytes`, (owner) => sizeOf(one, owner), {
-          title: `${one.moment} ${formatValue(one.time_ns, 'since_ns')}`,
-        }),
+        d.column<(typeof owners)[number] | null>(
+          `${one.moment.replace(' ', '_')}_bytes`,
+          (owner) => sizeOf(one, owner),
+          {
+            title: `${one.moment} ${formatValue(one.time_ns, 'since_ns')}`,
+          },
+        ),
       ),
     ],
     { key: 'owners', kind: (owner) => (owner === null ? 'sum' : undefined) },
   );
 }
 
-function groupTable(groups: readonly NsysAllocationGroup[], limit: number): MaybePart {
+function groupTable(groups: readonly NsysAllocationGroup[], limit: number): d.MaybePart {
   const placeOf = ({ ranges, thread }: NsysAllocationGroup): string =>
     ranges.length > 0 ? ranges.slice(-2).join(' › ') : (thread ?? '');
-  return table(
+  return d.table(
     limited(groups, limit),
     [
-      column('live_at_peak_bytes', (group) => group.live_at_peak_bytes, { title: 'at peak' }),
+      d.column('live_at_peak_bytes', (group) => group.live_at_peak_bytes, { title: 'at peak' }),
       groups.some(({ live_at_oom_bytes: size }) => size !== null) &&
-        column('live_at_oom_bytes', (group) => group.live_at_oom_bytes ?? 0, { title: 'at oom' }),
-      ...fieldsOf(groups, 'allocated_bytes', ['allocations', 'times']),
-      column('owner', (group) => DRIVER_OWNER_WORDS[group.owner]),
-      groups.some(({ api }) => api !== null) && names('call', ({ api }) => api ?? ''),
+        d.column('live_at_oom_bytes', (group) => group.live_at_oom_bytes ?? 0, { title: 'at oom' }),
+      ...d.fieldsOf(groups, 'allocated_bytes', ['allocations', 'times']),
+      d.column('owner', (group) => DRIVER_OWNER_WORDS[group.owner]),
+      groups.some(({ api }) => api !== null) && d.names('call', ({ api }) => api ?? ''),
       groups.some((group) => placeOf(group) !== '') &&
-        names('place', (group) => excerpt(placeOf(group)), { title: 'range or thread' }),
+        d.names('place', (group) => excerpt(placeOf(group)), { title: 'range or thread' }),
     ],
     { key: 'groups', notes: left(groups, limit) },
   );
@@ -84,26 +75,31 @@ function groupTable(groups: readonly NsysAllocationGroup[], limit: number): Mayb
 /** A report without its own clock differs by years; such a difference is not printed. */
 const MAX_CORRECTION_US = 86_400e6;
 
-function basisTexts({ snapshot, alignment, torch_unseen_bytes: unseen, vmm_calls: calls }: NsysDriverAccount): Text[] {
-  const texts: Text[] = [];
+function basisTexts({
+  snapshot,
+  alignment,
+  torch_unseen_bytes: unseen,
+  vmm_calls: calls,
+}: NsysDriverAccount): d.Text[] {
+  const texts: d.Text[] = [];
   if (snapshot === null) texts.push("no memory snapshot of this process: which part is PyTorch's is a guess");
   else if (alignment !== null) {
     const { by, pairs, correction_us: correction, error_us: error } = alignment;
     const shift =
-      Math.abs(correction ?? 0) > MAX_CORRECTION_US ? '' : t`, ${Math.round(correction ?? 0)} µs difference`;
+      Math.abs(correction ?? 0) > MAX_CORRECTION_US ? '' : d.t`, ${Math.round(correction ?? 0)} µs difference`;
     const clocks =
       by === 'nominal'
-        ? t`clocks not compared (${pairs} segments found once on both sides)`
-        : t`clocks aligned by ${pairs} segments${shift}, ±${Math.round(error ?? 0)} µs`;
-    texts.push(t`segments of ${code(snapshot)}; ${clocks}`);
+        ? d.t`clocks not compared (${pairs} segments found once on both sides)`
+        : d.t`clocks aligned by ${pairs} segments${shift}, ±${Math.round(error ?? 0)} µs`;
+    texts.push(d.t`segments of ${d.code(snapshot)}; ${clocks}`);
   }
   if ((unseen ?? 0) > 0)
     texts.push(
-      t`${bytes(unseen)} of PyTorch's reserve were taken before the capture, or page by page: the driver's allocations do not show them`,
+      d.t`${d.bytes(unseen)} of PyTorch's reserve were taken before the capture, or page by page: the driver's allocations do not show them`,
     );
   if (calls > 0)
     texts.push(
-      t`${counted(calls, 'call')} mapped memory page by page (cuMemCreate, cuMemMap): these sums do not include it`,
+      d.t`${d.counted(calls, 'call')} mapped memory page by page (cuMemCreate, cuMemMap): these sums do not include it`,
     );
   return texts;
 }

@@ -8,20 +8,7 @@ import type {
   NsysStepCandidate,
   NsysStepReason,
 } from '../../../model/results/nsys.js';
-import {
-  as,
-  code,
-  count,
-  type Figure,
-  fact,
-  facts,
-  items,
-  joined,
-  type MaybePart,
-  section,
-  type Text,
-  t,
-} from '../../document/document.js';
+import * as d from '../../document/document.js';
 import { excerpt } from '../../document/values.js';
 
 /** Most ranges that are listed for one reason. */
@@ -67,7 +54,7 @@ export function stepSection({
   step_candidates: candidates,
   nvtx_ranges: ranges,
   ...report
-}: NsysReport): MaybePart {
+}: NsysReport): d.MaybePart {
   const by = report.steps_by;
   const chosen = candidates.find(({ status }) => status === 'chosen');
   const possible = candidates.filter(({ status }) => status === 'possible');
@@ -75,31 +62,31 @@ export function stepSection({
     candidates.filter(({ status }) => status === 'rejected'),
     ({ reason }) => reason,
   );
-  return section(
+  return d.section(
     'Steps',
     { key: 'steps' },
-    facts([
+    d.facts([
       ...(by === null || chosen === undefined
-        ? [fact('none', noStepText(ranges, candidates.length), { title: 'none known' })]
+        ? [d.fact('none', noStepText(ranges, candidates.length), { title: 'none known' })]
         : chosenFacts(steps, chosen)),
       possible.length > 0 &&
-        fact(
+        d.fact(
           'also_possible',
-          joined(
-            possible.slice(0, MOST_ALIKE).map((one) => t`${count(one.count)} ${how(one)}${coverage(one)}`),
+          d.joined(
+            possible.slice(0, MOST_ALIKE).map((one) => d.t`${d.count(one.count)} ${how(one)}${coverage(one)}`),
             '; ',
           ),
         ),
     ]),
-    items(
+    d.items(
       [...rejected].map(([reason, of]) => {
-        const texts = of.slice(0, MOST_ALIKE).map(({ text }) => code(`"${excerpt(text)}"`));
-        const more = of.length > MOST_ALIKE ? t` and ${of.length - MOST_ALIKE} more` : '';
-        return t`no step: ${joined(texts, ', ')}${more} (${NO_STEP[reason] ?? reason})`;
+        const texts = of.slice(0, MOST_ALIKE).map(({ text }) => d.code(`"${excerpt(text)}"`));
+        const more = of.length > MOST_ALIKE ? d.t` and ${of.length - MOST_ALIKE} more` : '';
+        return d.t`no step: ${d.joined(texts, ', ')}${more} (${NO_STEP[reason] ?? reason})`;
       }),
       { key: 'rejected' },
     ),
-    (possible.length > 0 || (by === null && rejected.size > 0)) && items(['--step-range NAME takes another range']),
+    (possible.length > 0 || (by === null && rejected.size > 0)) && d.items(['--step-range NAME takes another range']),
   );
 }
 
@@ -112,22 +99,22 @@ const noStepText = (ranges: number | null, candidates: number): string =>
 
 function chosenFacts(steps: readonly NsysStep[], chosen: NsysStepCandidate) {
   const first = steps.filter(({ pid }) => pid === steps[0]!.pid);
-  const length: Figure = {
+  const length: d.Figure = {
     value: median(first.map(({ start_ns: from, end_ns: to }) => to - from)) ?? null,
     unit: 'ns',
   };
   return [
-    fact(
+    d.fact(
       'steps',
-      t`${as('count', count(first.length))} (${how(chosen)}), ${first[0]!.index} to ${first.at(-1)!.index}, median ${as('median_ns', length)}`,
+      d.t`${d.as('count', d.count(first.length))} (${how(chosen)}), ${first[0]!.index} to ${first.at(-1)!.index}, median ${d.as('median_ns', length)}`,
       { title: 'found' },
     ),
-    fact('chosen', t`${CHOSEN[chosen.reason] ?? chosen.reason}${coverage(chosen)}`),
+    d.fact('chosen', d.t`${CHOSEN[chosen.reason] ?? chosen.reason}${coverage(chosen)}`),
   ];
 }
 
-const how = ({ method, text }: NsysStepCandidate): Text =>
-  t`${method === null ? 'ranges' : METHODS[method]} ${code(`"${excerpt(text, 300)}"`)}`;
+const how = ({ method, text }: NsysStepCandidate): d.Text =>
+  d.t`${method === null ? 'ranges' : METHODS[method]} ${d.code(`"${excerpt(text, 300)}"`)}`;
 
 /** The windows contain this share of the work between the first and the last of them. */
 function coverage({ share, is_of_time: isOfTime, count: n }: NsysStepCandidate): string {

@@ -8,40 +8,26 @@ import type {
   NsysReport,
 } from '../../../model/results/nsys.js';
 import { GIB } from '../../../model/units.js';
-import {
-  bytes,
-  type Cell,
-  code,
-  column,
-  counts,
-  fieldsOf,
-  type MaybePart,
-  names,
-  paragraph,
-  section,
-  share,
-  t,
-  table,
-} from '../../document/document.js';
+import * as d from '../../document/document.js';
 import { excerpt } from '../../document/values.js';
 import { plain } from '../../text-pieces.js';
 import { left, limited, type NsysLook, processText, since, time } from './pieces.js';
 
-export function budgetTable({ budgets, steps_by: by }: NsysReport): MaybePart {
+export function budgetTable({ budgets, steps_by: by }: NsysReport): d.MaybePart {
   type Row = NonNullable<typeof budgets>[number];
   const part = (key: keyof NsysBudget, title: string) =>
-    column<Row>(
+    d.column<Row>(
       key,
-      ({ per_step: step }): Cell =>
-        step.window_ns > 0 ? t`${time(step[key])} ${share(step[key] / step.window_ns)}` : time(step[key]),
+      ({ per_step: step }): d.Cell =>
+        step.window_ns > 0 ? d.t`${time(step[key])} ${d.share(step[key] / step.window_ns)}` : time(step[key]),
       { title, align: 'right' },
     );
-  return table(
+  return d.table(
     budgets ?? [],
     [
-      column('pid', ({ pid }) => pid, { title: 'process', unit: 'number' }),
-      counts('device', ({ device }) => device),
-      column('window_ns', ({ per_step: step }) => step.window_ns, { title: by === null ? 'capture' : 'step' }),
+      d.column('pid', ({ pid }) => pid, { title: 'process', unit: 'number' }),
+      d.counts('device', ({ device }) => device),
+      d.column('window_ns', ({ per_step: step }) => step.window_ns, { title: by === null ? 'capture' : 'step' }),
       part('compute_ns', 'compute'),
       part('exposed_communication_ns', 'communication alone'),
       part('exposed_copy_ns', 'copy alone'),
@@ -58,14 +44,16 @@ function memoryOf({ operation, source_kind: source, target_kind: target }: NsysC
   return from === null && to === null ? '' : `${from ?? '—'} → ${to ?? '—'}`;
 }
 
-export function copyTable(groups: readonly NsysCopyGroup[], { limit }: NsysLook): MaybePart {
-  return table(
+export function copyTable(groups: readonly NsysCopyGroup[], { limit }: NsysLook): d.MaybePart {
+  return d.table(
     limited(groups, limit),
     [
-      column('copies', ({ operation, direction }) => (operation === 'memset' ? 'set' : direction && plain(direction))),
-      groups.some((group) => memoryOf(group) !== '') && column('memory', memoryOf),
-      ...fieldsOf(groups, ['count', 'times'], 'bytes', ['busy_ns', 'time']),
-      column(
+      d.column('copies', ({ operation, direction }) =>
+        operation === 'memset' ? 'set' : direction && plain(direction),
+      ),
+      groups.some((group) => memoryOf(group) !== '') && d.column('memory', memoryOf),
+      ...d.fieldsOf(groups, ['count', 'times'], 'bytes', ['busy_ns', 'time']),
+      d.column(
         'rate',
         (group) => (group.busy_ns > 0 ? `${((group.bytes / group.busy_ns) * (1e9 / GIB)).toFixed(1)} GiB/s` : null),
         { align: 'right' },
@@ -75,12 +63,12 @@ export function copyTable(groups: readonly NsysCopyGroup[], { limit }: NsysLook)
   );
 }
 
-export const kernelTable = ({ kernel_groups: all }: NsysReport, { limit }: NsysLook): MaybePart =>
-  table(
+export const kernelTable = ({ kernel_groups: all }: NsysReport, { limit }: NsysLook): d.MaybePart =>
+  d.table(
     limited(all ?? [], limit),
     [
-      ...fieldsOf(all ?? [], ['count', 'times'], ['total_ns', 'sum'], 'median_ns'),
-      names('kernel', ({ name }) => excerpt(name)),
+      ...d.fieldsOf(all ?? [], ['count', 'times'], ['total_ns', 'sum'], 'median_ns'),
+      d.names('kernel', ({ name }) => excerpt(name)),
     ],
     { key: 'kernel_groups', notes: left(all ?? [], limit) },
   );
@@ -90,37 +78,37 @@ export function rangeSection(
   text: string,
   work: readonly NsysRangeWork[],
   { limit }: NsysLook,
-): MaybePart {
-  return section(
-    t`${code(path)}: launched inside ranges with ${code(`"${text}"`)}`,
+): d.MaybePart {
+  return d.section(
+    d.t`${d.code(path)}: launched inside ranges with ${d.code(`"${text}"`)}`,
     { key: 'range_work', isOneOf: true, fields: { path, text } },
-    table(
+    d.table(
       limited(work, limit),
       [
-        ...fieldsOf(work, 'work', ['count', 'times'], ['total_ns', 'sum'], 'bytes'),
-        names('name', ({ work: kind, name }) => excerpt(kind === 'kernel' ? name : plain(name))),
+        ...d.fieldsOf(work, 'work', ['count', 'times'], ['total_ns', 'sum'], 'bytes'),
+        d.names('name', ({ work: kind, name }) => excerpt(kind === 'kernel' ? name : plain(name))),
       ],
       { key: 'work', notes: left(work, limit) },
-    ) ?? paragraph('nothing'),
+    ) ?? d.paragraph('nothing'),
   );
 }
 
 const LEVELS = ' ▁▂▃▄▅▆▇█';
 
 /** One line a series: each sign is a slice, in eighths of the series' own most. */
-export function curveSection(path: string, series: readonly NsysMemoryCurve[]): MaybePart {
-  return section(
-    t`${code(path)}: the driver's memory over time`,
+export function curveSection(path: string, series: readonly NsysMemoryCurve[]): d.MaybePart {
+  return d.section(
+    d.t`${d.code(path)}: the driver's memory over time`,
     { key: 'curves', isOneOf: true, fields: { path } },
-    ...series.flatMap((curve): MaybePart[] => {
+    ...series.flatMap((curve): d.MaybePart[] => {
       const most = Math.max(0, maxOf(curve.bytes));
       const drawn = curve.bytes.map((value) => LEVELS[most > 0 ? Math.ceil((8 * value) / most) : 0]).join('');
       const [first = 0, last = 0] = [curve.times_ns[0], curve.times_ns.at(-1)];
       return [
-        paragraph(t`${processText(curve)} ${curve.kind}: most ${bytes(most)}, ${since(first)} to ${since(last)}`),
+        d.paragraph(d.t`${processText(curve)} ${curve.kind}: most ${d.bytes(most)}, ${since(first)} to ${since(last)}`),
         { type: 'drawing', lines: () => [`  ${drawn}`] },
       ];
     }),
-    series.length === 0 && paragraph('no memory event'),
+    series.length === 0 && d.paragraph('no memory event'),
   );
 }
