@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { AccountingPart, DiagnoseResult, VerdictResult as Verdict } from '../../src/model/results/common.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { documentText } from '../../src/report/render/text.js';
+import { screen } from '../../src/report/screen.js';
 import { diagnoseDocument } from '../../src/report/start/diagnose-document.js';
 import type { DiagnosedTarget } from '../../src/report/start/diagnosis-parts.js';
 import { causeName } from '../../src/report/words/fill.js';
@@ -14,16 +15,10 @@ export const diagnoseText = (result: DiagnoseResult, target: DiagnosedTarget = {
 export const diagnoseMarkdown = (result: DiagnoseResult): string =>
   documentMarkdown(diagnoseDocument(result, { full: true }));
 
-/** At most 16 lines of 100 columns, no number cut, the verdict first, and a bar of memory that adds up as shown. */
+/** At most 16 lines, on narrow screens too, nothing cut, the verdict first, and a bar of memory that adds up. */
 export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
-  const text = diagnoseText(result, target);
+  const [text = ''] = [100, 80, 60].map((width) => within(width, result, target));
   const lines = text.trimEnd().split('\n');
-  expect(lines.length, text).toBeLessThanOrEqual(16);
-  for (const line of lines) {
-    // A command stays on one line.
-    if (!/^(?:NEXT| {4}) {5}\S/.test(line)) expect(line.length, line).toBeLessThanOrEqual(100);
-    expect(line, 'a number or a name is cut').not.toMatch(/\d…(?! \()|…[/\w]/);
-  }
   expect(text).not.toContain('\u001b');
   // A long headline takes two lines.
   const answer = lines.slice(1, 5).findIndex((line) => /^(?:VERDICT|STATE {2}) {2}/.test(line));
@@ -43,6 +38,31 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
   for (const verdict of result.verdicts) expectAccounts(verdict);
   return text;
 }
+
+function within(width: number, result: DiagnoseResult, target: DiagnosedTarget): string {
+  const before = screen.width;
+  screen.width = width;
+  try {
+    const text = diagnoseText(result, target);
+    const lines = text.trimEnd().split('\n');
+    expect(lines.length, text).toBeLessThanOrEqual(16);
+    for (const line of lines) {
+      // A line to paste stays one line.
+      if (!isPasted(line, result, target)) expect(line.length, line).toBeLessThanOrEqual(width);
+      expect(line, 'a number or a name is cut').not.toMatch(/\d…(?! \()|…[/\w]/);
+    }
+    return text;
+  } finally {
+    screen.width = before;
+  }
+}
+
+const isPasted = (line: string, result: DiagnoseResult, target: DiagnosedTarget): boolean =>
+  diagnoseDocument(result, target).parts.some(
+    (part) =>
+      part.type === 'section' &&
+      part.parts.some((inner) => inner.type === 'lines' && inner.lines.some((one) => line.endsWith(one.trimEnd()))),
+  );
 
 /** Its parts add up to the total, but for what the printed digits of a message hide; each sign is in the legend. */
 function expectBar(result: DiagnoseResult, target: DiagnosedTarget, lines: readonly string[]): void {
