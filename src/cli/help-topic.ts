@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
-import { pageSummary, pageText } from '../report/knowledge/page-text.js';
-import { wrapped } from '../report/text-pieces.js';
+import { pageText, pageTitle } from '../report/knowledge/page-text.js';
 import { packageRoot } from '../store/load-queries.js';
 import { didYouMean } from './nearest.js';
 
@@ -35,13 +34,10 @@ export function helpTopic(topic: string | undefined, verbs: readonly string[]): 
 
 /** What a verb is named like is a page with its ending: the verb has a help of its own. */
 function topicList(files: ReadonlyMap<string, string>, verbs: ReadonlySet<string>): string {
-  const topics = [...files].map(([name, file]) => {
-    const { title, sentence } = pageSummary(readFileSync(file, 'utf8'));
-    return { name: verbs.has(name) ? `${name}.md` : name, text: `${title}. ${sentence}` };
+  const width = maxOf([...files.keys()].map((name) => name.length)) + 5;
+  const lines = [...files].map(([name, file]) => {
+    const shown = verbs.has(name) ? `${name}.md` : name;
+    return `  ${shown.padEnd(width)}${pageTitle(readFileSync(file, 'utf8'))}`;
   });
-  const width = maxOf(topics.map(({ name }) => name.length)) + 2;
-  const lines = topics.flatMap(({ name, text }) => wrapped(`  ${name.padEnd(width)}${text}`, ' '.repeat(width + 2)));
-  return `${['mbforensics help TOPIC shows a page, mbforensics help VERB the options of a verb.', '', ...lines].join(
-    '\n',
-  )}\n`;
+  return `mbforensics help TOPIC shows a page, mbforensics help VERB the options of a verb.\n\n${lines.join('\n')}\n`;
 }

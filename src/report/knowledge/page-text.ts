@@ -20,15 +20,7 @@ function blockLines(block: readonly string[]): readonly string[] {
   return first.startsWith('|') ? tableLines(block) : paragraphsOf(block).flat();
 }
 
-/** The title of a page, and the first sentence of its text. */
-export function pageSummary(markdown: string): { readonly title: string; readonly sentence: string } {
-  const blocks = blocksOf(markdown);
-  const title = plain(/^# (.*)$/.exec(blocks[0]?.[0] ?? '')?.[1] ?? '');
-  const prose = blocks.filter(([first = '']) => !/^(?:#|```|\||!\[|[-*] )/.test(first));
-  // The end of a sentence, not the three dots of `PATH...`.
-  const sentences = prose.map((block) => /^.*?(?<!\.)\.(?= |$)/.exec(plain(block.join(' ')))?.[0]);
-  return { title, sentence: sentences.find((sentence) => sentence !== undefined) ?? '' };
-}
+export const pageTitle = (markdown: string): string => plain(/^# (.*)$/m.exec(markdown)?.[1] ?? '');
 
 function blocksOf(markdown: string): string[][] {
   const blocks: string[][] = [];
