@@ -163,7 +163,7 @@ describe('pages in a browser', () => {
       expect(await text(page, '#verdict .error-text')).toMatch(
         /^torch\.OutOfMemoryError: .*Tried to allocate 1\.60 GiB/,
       );
-      const cells = (await cellBytes(page, '#memory details.twin')).map(([bytes]) => bytes);
+      const cells = (await cellBytes(page, '#memory')).map(([bytes]) => bytes);
       for (const part of accounting) expect(cells).toContain(part.bytes);
       expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total!.bytes);
     });

@@ -1,7 +1,6 @@
 /** The training steps of a timeline as a table, and their growth. */
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import * as d from '../document/document.js';
-import { plainText } from '../render/plain.js';
 
 const MOST_NAMES = 3;
 
@@ -17,6 +16,7 @@ export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | unde
   const highest = rows.reduce((most, step) => (step.peak_active_bytes > most.peak_active_bytes ? step : most));
   const more = rows.length - shown.length;
   return [
+    d.paragraph(stepSource(steps)),
     d.table(
       shown,
       [
@@ -37,7 +37,6 @@ export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | unde
       ],
       {
         key: 'steps',
-        caption: plainText(stepSource(steps)),
         notes: [
           more > 0 && d.t`${d.counted(more, 'earlier step')} left out; --limit 0 shows all`,
           more > 0 && d.t`highest peak: ${d.bytes(highest.peak_active_bytes)} in step ${stepName(highest)}`,
