@@ -70,7 +70,7 @@ describe('--markdown', () => {
         expect(figures(0)).toContain(`| ${size}`);
       const sum = (verdict!.accounting_total!.bytes / 2 ** 30).toFixed(2);
       expect(figures(1)).toContain(`${sum} GiB |`);
-      expect(text).toContain('<details><summary>all evidence</summary>');
+      expect(text).toContain('<details><summary>All evidence</summary>');
       expectSoundMarkdown(diagnoseMarkdown(hostile(diagnosis)));
     }
     expectSoundMarkdown(markdown('diagnose', SAMPLE, CAPACITY, '--each'));

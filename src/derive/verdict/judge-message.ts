@@ -240,7 +240,8 @@ const LONGEST_TEXT = 160;
 export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= LONGEST_TEXT) return line;
-  const cut = line.slice(0, LONGEST_TEXT - 1);
+  const cut = line.slice(0, LONGEST_TEXT - 2);
+  const whole = line[LONGEST_TEXT - 2] === ' ' ? cut : cut.replace(/ [^ ]*$/, '');
   // A number without its unit would be another number.
-  return `${line[LONGEST_TEXT - 1] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
+  return `${whole.replace(/ [\d.,]+$/, '')} …`;
 }
