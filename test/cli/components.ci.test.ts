@@ -90,11 +90,11 @@ describe('diagnose', () => {
     expect(sum(components!.parts, ({ bytes }) => bytes)).toBe(components!.total_bytes);
     const { stdout } = mbf('diagnose', run, '--full');
     const [largest] = [...components!.parts].sort((a, b) => b.bytes - a.bytes);
-    const live = /^ {2}live +(\S+ GiB) = (\S+(?: \S+)*?) (\d+\.\d\d) \+/m.exec(stdout);
-    expect(live?.slice(1)).toEqual([
-      `${(expected.total_bytes / 2 ** 30).toFixed(2)} GiB`,
+    const shown = /^Live +component.*\n +(\S+(?: \S+)*?) +(\d+\.\d\d GiB) +(\d+\.\d) %/m.exec(stdout);
+    expect(shown?.slice(1)).toEqual([
       largest!.component.replaceAll('_', ' '),
-      (largest!.bytes / 2 ** 30).toFixed(2),
+      `${(largest!.bytes / 2 ** 30).toFixed(2)} GiB`,
+      ((100 * largest!.bytes) / expected.total_bytes).toFixed(1),
     ]);
   });
 });
