@@ -215,7 +215,7 @@ describe('peak', () => {
     });
     const deeper = ask('--grouping', 'bridge', '--depth', '2').bridge!.throughput[0]!.source;
     expect(deeper).toBe('act@act.py:2 -> train@train.py:20');
-    expect(run('--grouping', 'bridge').stdout).toMatch(/baseline\s+16\.00 MiB[\s\S]*step 2: peak 16\.00 MiB/);
+    expect(run('--grouping', 'bridge').stdout).toMatch(/16\.00 MiB at the start[\s\S]*Step 2\n +peak 16\.00 MiB/);
   });
 
   it('gives the figures of mosaic and of memory_viz', () => {

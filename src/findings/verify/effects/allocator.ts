@@ -17,7 +17,6 @@ import {
   outcomeOn,
   placeOf,
   rankNumber,
-  ranksText,
 } from './effect.js';
 
 interface RankOutcome extends VerifyEvidence {
@@ -53,7 +52,7 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
       because: first.text,
       others: otherRanks > 0 ? otherRanks : null,
     },
-    elsewhere: !isActive && active.length > 0 ? ranksText(ranks.active) : null,
+    elsewhere: isActive ? null : knownText(ranks.active),
   };
   return effect(outcome, isActive ? 'in_force' : 'not_in_force', figures, first.source, {
     ranks,

@@ -53,20 +53,15 @@ export function effect(
 export const placeOf = ({ origin, file, line }: Place): Text =>
   file === '' ? origin : textOf('origin', { origin, file, line });
 
-/** `rank 3`, `ranks 0, 1, 2`; of many the first. */
-export function ranksText(ranks: readonly number[]): Text {
-  const sorted = [...ranks].sort((a, b) => a - b);
-  return textOf('ranks', {
-    ranks: sorted.slice(0, 8),
-    count: sorted.length,
-    more: Math.max(0, sorted.length - 8) || null,
-  });
-}
-
-/** The same of the known ones; null without any. */
+/** `rank 3`, `ranks 0, 1, 2`; of many the first; null without a known one. */
 export function knownText(ranks: readonly number[]): Text | null {
-  const known = knownRanks(ranks);
-  return known.length === 0 ? null : ranksText(known);
+  const known = knownRanks(ranks).sort((a, b) => a - b);
+  if (known.length === 0) return null;
+  return textOf('ranks', {
+    ranks: known.slice(0, 8),
+    count: known.length,
+    more: Math.max(0, known.length - 8) || null,
+  });
 }
 
 /** In force on all that have a record, on none of them, or on some. */

@@ -1,7 +1,7 @@
 /** Any other variable: the environment of each captured rank, else what a script means to set. */
 
 import { sameValue, textOf } from '../values.js';
-import { type EffectInput, type EffectOf, effect, outcomeOn, placeOf, ranksText } from './effect.js';
+import { type EffectInput, type EffectOf, effect, knownText, outcomeOn, placeOf } from './effect.js';
 
 export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
   const { variables, captured_ranks: captured } = after.environment;
@@ -14,7 +14,7 @@ export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
     (rank) => !active.has(rank) && !(change.to === null && !recorded.some(({ ranks }) => ranks.includes(rank))),
   );
   const holds = [...named].filter((rank) => !inactive.includes(rank));
-  const figures = { key: change.key, to: change.to, ranks: ranksText(inactive.length === 0 ? holds : inactive) };
+  const figures = { key: change.key, to: change.to, ranks: knownText(inactive.length === 0 ? holds : inactive) };
   if (named.size === 0) {
     // Of a process no rank is known of, or only of a script.
     const matching = recorded.find(({ value }) => sameValue(value, change.to));
