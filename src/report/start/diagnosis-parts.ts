@@ -264,10 +264,15 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
   return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...launchTexts(result)];
 }
 
-/** Where nothing decides: the first test that was not possible, and the capture that would make it so. */
+/**
+ * Where nothing decides: the first test that was not possible, and the capture that would make it so. Of a file without
+ * an OOM, what it cannot show.
+ */
 export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[] {
   const { missing, captures, cause } = verdict;
-  if (cause !== 'undecided' || isRunAnswer(verdict, result)) return [];
+  if (isRunAnswer(verdict, result)) return [];
+  if (isUnrecorded(verdict)) return missing.slice(0, 1);
+  if (cause !== 'undecided') return [];
   return [...missing.slice(0, 1), ...captures.slice(0, 1).map(({ title }) => `to settle it, capture ${title}`)];
 }
 
