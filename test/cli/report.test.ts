@@ -15,7 +15,7 @@ describe('report', () => {
   it('writes report.html, and prints the first screen with the file', () => {
     const { stdout } = mbf('report', SAMPLE);
     expect(stdout).toContain('VERDICT  fragmentation');
-    expect(stdout).toMatch(/^PICTURE {2}report\.html {2}\(\d+\.\d\d KiB, 1 device drawn\)$/m);
+    expect(stdout).toMatch(/^PICTURE {2}report\.html \(\d+\.\d\d KiB, 1 device drawn\)$/m);
     expect(stdout).not.toContain('mbforensics report');
     const page = readFileSync(join(directory, 'report.html'), 'utf8');
     expect(page.startsWith('<!doctype html>')).toBe(true);

@@ -20,7 +20,6 @@ interface Pattern {
 const SHORT_TEXTS: Readonly<Record<string, string>> = {
   'src/model/units.ts': 'a number',
   'src/report/document/values.ts': 'a number',
-  'src/report/text-pieces.ts': 'a number',
   'src/report/axis-labels.ts': 'a number',
   'src/report/knowledge/page-text.ts': 'our own pages',
   'src/report/moment/timeline-document.ts': 'a size of our own words',
