@@ -52,11 +52,8 @@ export async function writeSchemas(root, target, cache) {
 /** Any short document: its fields have the types of their units, by the table that the renderers use. */
 async function shortSchema(root) {
   const values = await import(pathToFileURL(join(root, 'dist', 'src', 'report', 'document', 'values.js')).href);
-  const isInteger = (unit) => ['bytes', 'change_bytes', 'us'].includes(unit);
-  const patterns = values.UNIT_OF_NAME.map(([pattern, unit]) => [
-    pattern.source,
-    { type: [isInteger(unit) ? 'integer' : 'number', 'null'] },
-  ]);
+  // Estimates have fractions of bytes, clocks of microseconds.
+  const patterns = values.UNIT_OF_NAME.map(([pattern]) => [pattern.source, { type: ['number', 'null'] }]);
   const any = {
     anyOf: [
       { type: ['string', 'number', 'boolean', 'null'] },
