@@ -271,7 +271,7 @@ describe('help', () => {
     expect(verbs(all)).toBeLessThanOrEqual(28);
   });
 
-  it('of a topic is its page, without marks of Markdown; of none the list', () => {
+  it('shows the page of a topic without Markdown syntax, and lists all topics without one', () => {
     const list = run('help').stdout;
     for (const name of readdirSync(join(repoRoot, 'docs')).filter((file) => file.endsWith('.md'))) {
       const topic = name.slice(0, -3);

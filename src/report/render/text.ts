@@ -40,7 +40,7 @@ function unicodeText(document: Document): string {
   const title = document.title === '' ? [] : wrapText(document.title, screen.width).map(bold);
   const { labels, parts } = document;
   if (labels !== undefined) return `${[...title, ...labelled(parts, labels, title.length)].join('\n')}\n`;
-  const lines = partsLines(parts, 0);
+  const lines = partsLines(parts, 0, screen.width);
   return `${[...title, ...(title.length === 0 && lines[0] === '' ? lines.slice(1) : lines)].join('\n')}\n`;
 }
 
@@ -58,26 +58,21 @@ export function wrapText(text: Text, width: number, indent = ''): string[] {
 // ---- parts below each other
 
 /** `depth`: sections around them. The parts of the outermost are not indented. */
-function partsLines(parts: readonly Part[], depth: number): string[] {
+function partsLines(parts: readonly Part[], depth: number, width: number): string[] {
   return parts.flatMap((part, i) => {
-    const lines = part.type === 'section' ? sectionLines(part, depth) : ownLines(part, screen.width);
+    const lines = part.type === 'section' ? sectionLines(part, depth, width) : ownLines(part, width);
     const needsSpace = part.type !== 'paragraph' && part.type !== 'items' && part.type !== 'facts';
     const isFirst = i === 0 && (part.type !== 'section' || depth > 0);
     return lines.length > 0 && !isFirst && (needsSpace || parts[i - 1]?.type === 'section') ? ['', ...lines] : lines;
   });
 }
 
-function sectionLines({ title, about, parts }: Section, depth: number): string[] {
+function sectionLines({ title, about, parts }: Section, depth: number, width: number): string[] {
   const indent = depth === 0 ? '' : STEP;
-  const inner = screen.width;
-  screen.width = inner - indent.length;
-  try {
-    const intro = about === undefined || about === null ? [] : wrapText(about, screen.width);
-    const body = [...intro, ...partsLines(parts, depth + 1)];
-    return [...wrapText(title, inner).map(bold), ...body.map((line) => (line === '' ? '' : `${indent}${line}`))];
-  } finally {
-    screen.width = inner;
-  }
+  const inner = width - indent.length;
+  const intro = about === undefined || about === null ? [] : wrapText(about, inner);
+  const body = [...intro, ...partsLines(parts, depth + 1, inner)];
+  return [...wrapText(title, width).map(bold), ...body.map((line) => (line === '' ? '' : `${indent}${line}`))];
 }
 
 function ownLines(part: Exclude<Part, Section>, width: number): string[] {

@@ -141,7 +141,7 @@ function pointTable(points: readonly OutsidePoint[], limit: number, wall: Wall):
       }),
       ...d.fieldsOf(shown, ['iteration', 'step'], 'used_bytes', 'reserved_bytes', 'outside_bytes'),
       ...d.fieldsOf(shown, 'process_bytes', 'others_bytes'),
-      d.column('apart_us', (point) => point.apart_us ?? 'same line', { title: 'gap' }),
+      d.column('apart_us', (point) => point.apart_us ?? d.shownAs(null, 'same line'), { title: 'gap' }),
       d.column('source', ({ kind, line }) => (line === null ? kind : d.t`${kind} ${line}`)),
     ],
     {

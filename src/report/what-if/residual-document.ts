@@ -43,7 +43,7 @@ const FIGURES = [
 /** How far outside of the bounds. */
 const SURPRISE = d.column(
   'surprise_bytes',
-  (row: Residual) => (row.surprise_bytes === 0 ? 'within' : d.changeBytes(row.surprise_bytes)),
+  (row: Residual) => (row.surprise_bytes === 0 ? d.shownAs(0, 'within', 'bytes') : d.changeBytes(row.surprise_bytes)),
   { title: 'outside bounds' },
 );
 
