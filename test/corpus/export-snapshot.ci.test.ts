@@ -42,7 +42,16 @@ function whenThere(): void {
 
   it.each(sampled(files, 2))('%s as folded stacks adds up to its peaks', (name) => {
     const peak = peaks.get(name)!;
-    const { stdout } = buildCli().expect(0, ['export', peak.handle, '--db', corpusStore(), '--as', 'folded']);
+    const { stdout } = buildCli().expect(0, [
+      'export',
+      peak.handle,
+      '--device',
+      'all',
+      '--db',
+      corpusStore(),
+      '--as',
+      'folded',
+    ]);
     const lines = stdout.split('\n').filter((line) => line !== '');
     const bytes = lines.map((line) => Number(/ (\d+)$/.exec(line)![1]));
     expect(sum(bytes)).toBe(sum(peak.devices.map((device) => device.active_bytes)));

@@ -36,7 +36,7 @@ export interface ShortDiagnosis {
   };
   /** `evidence`: a handle for `show`. */
   readonly why?: readonly { readonly text: string; readonly evidence: string }[];
-  readonly request?: { readonly requested_bytes: number | null; readonly text: string };
+  readonly request?: { readonly requested_bytes: number | null; readonly text: string; readonly code?: string };
   readonly memory?: ShortMemory;
   readonly run_memory?: readonly string[];
   readonly run_growth?: readonly string[];

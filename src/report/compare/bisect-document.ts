@@ -170,9 +170,10 @@ export const stepTable = (steps: readonly BisectStep[]): d.MaybePart =>
     [
       d.column('judgement', ({ judgement }) => judgementMark(judgement)),
       d.counts('runs', ({ runs }) => runs),
-      d.column('figure', ({ figure }) => (figure === null ? '' : checkCell(figure.value, figure.unit)), {
-        align: 'right',
-      }),
+      figureName(steps) !== undefined &&
+        d.column('figure', ({ figure }) => (figure === null ? '' : checkCell(figure.value, figure.unit)), {
+          align: 'right',
+        }),
       d.column('commit', commitText),
     ],
     {

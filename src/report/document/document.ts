@@ -236,9 +236,9 @@ export interface Document {
   readonly each?: { readonly key: string; readonly documents: readonly Document[] };
   /**
    * On a terminal, titles of sections are labels in a column of this width, and at most `height` lines are shown: parts
-   * are left out whole, those of the greatest `keep` first.
+   * are left out whole, those of the greatest `keep` first. `isRunIn`: what follows a lead goes on in its line.
    */
-  readonly labels?: { readonly width: number; readonly height: number };
+  readonly labels?: { readonly width: number; readonly height: number; readonly isRunIn?: boolean };
 }
 
 // ---- builders

@@ -30,10 +30,11 @@ const LEAST_CELLS = 10;
 
 export const signOf = (name: string): string => SIGNS[name] ?? ODD_SIGN;
 
-/** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB + ▒ cached 18.81 GiB + …`. */
+/** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB  ▒ cached 18.81 GiB  …`. */
 export function barLines({ total, parts, when }: Bar, width: number): string[] {
-  const after = ` ${formatBytes(total)}${when === '' ? '' : ` ${when}`}`;
-  const cells = Math.max(LEAST_CELLS, width - after.length - 2);
+  const size = ` ${formatBytes(total)}`;
+  const beside = when === '' || size.length + when.length + LEAST_CELLS + 3 > width ? '' : ` ${when}`;
+  const cells = Math.max(LEAST_CELLS, width - size.length - beside.length - 2);
   const drawn = parts.filter(({ bytes }) => bytes > 0);
   const lengths = drawn.map(({ bytes }) => Math.max(1, Math.round((cells * bytes) / Math.max(1, total))));
   for (let extra = lengths.reduce((a, b) => a + b, 0) - cells; extra !== 0 && drawn.length > 0; ) {
@@ -42,8 +43,14 @@ export function barLines({ total, parts, when }: Bar, width: number): string[] {
     extra -= Math.sign(extra);
   }
   const bar = drawn.map(({ name }, i) => signOf(name).repeat(lengths[i]!)).join('');
-  const legend = parts.map(({ name, bytes }) =>
-    `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
-  );
-  return [`[${bar}]${after}`, ...wrap(legend.join('\u00a0+ '), width).map((line) => line.replaceAll('\u00a0', ' '))];
+  const legend = parts
+    .map(({ name, bytes }) =>
+      `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
+    )
+    .join('  ');
+  const below = beside === '' && when !== '' ? [when] : [];
+  return [
+    `[${bar}]${size}${beside}`,
+    ...[...below, legend].flatMap((text) => wrap(text, width)).map((line) => line.replaceAll('\u00a0', ' ')),
+  ];
 }

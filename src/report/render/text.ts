@@ -5,6 +5,7 @@
 import {
   type Document,
   type Fact,
+  joined,
   NEXT_ITEM,
   type Part,
   piecesOf,
@@ -147,10 +148,15 @@ function labelled(parts: readonly Part[], look: NonNullable<Document['labels']>,
   ];
 }
 
-function labelledSections(parts: readonly Part[], { width, height }: NonNullable<Document['labels']>): string[] {
+function labelledSections(parts: readonly Part[], look: NonNullable<Document['labels']>): string[] {
+  const { width, height } = look;
   const sections = parts.map((part) => ({
     label: part.type === 'section' ? plainText(part.title) : '',
-    shown: unitsOf(part, screen.width - width, height === Number.POSITIVE_INFINITY),
+    shown: unitsOf(
+      look.isRunIn === true ? runIn(part) : part,
+      screen.width - width,
+      height === Number.POSITIVE_INFINITY,
+    ),
   }));
   const all = sections.flatMap(({ shown }) => shown);
   let total = all.reduce((sum, { keep, lines }) => sum + (keep === 0 ? lines.length : 0), 0);
@@ -176,6 +182,15 @@ function labelledSections(parts: readonly Part[], { width, height }: NonNullable
 /** The first screen does not show handles. */
 const unhandled = (text: Text): Text =>
   piecesOf(text).filter((piece) => typeof piece === 'string' || !('handle' in piece));
+
+/** What follows an answer goes on in its line. */
+function runIn(part: Part): Part {
+  if (part.type !== 'section') return part;
+  const [lead, list, ...others] = part.parts;
+  if (lead?.type !== 'paragraph' || lead.style !== 'lead' || list?.type !== 'items') return part;
+  const text = joined([lead.text, ...list.items], '; ');
+  return { ...part, parts: [{ ...lead, text }, ...others] };
+}
 
 /** What is shown whole or not at all. */
 function unitsOf(part: Part, width: number, isBelow: boolean): Shown[] {

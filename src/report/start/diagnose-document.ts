@@ -17,7 +17,7 @@ import {
   nothingFoundSteps,
   otherTexts,
   reasons,
-  requestText,
+  requestOf,
   shownRun,
   unknownTexts,
   withTarget,
@@ -37,7 +37,7 @@ export function diagnoseDocument(result: DiagnoseResult, target: DiagnosedTarget
   return {
     ...d.document(result.schema, headline(first, result), ...parts),
     fields: { run: result.run, rank: first?.rank ?? null, device: first?.device ?? null },
-    labels: { width: LABEL, height: isShort ? MESSAGE_HEIGHT : HEIGHT },
+    labels: { width: LABEL, height: isShort ? MESSAGE_HEIGHT : HEIGHT, isRunIn: isShort },
   };
 }
 
@@ -60,7 +60,7 @@ function emptyParts(result: DiagnoseResult, target: DiagnosedTarget): d.MaybePar
     d.section(
       'VERDICT',
       { key: 'verdict', fields: { cause: null } },
-      d.paragraph(nothingFound(result), { style: 'lead' }),
+      d.paragraph(nothingFound(result), { style: 'lead', key: 'title' }),
     ),
     listed('NOT READ', 'not_read', failedTexts(result), 1),
     listed('NEXT', 'next', nothingFoundSteps(result, target), 2),
@@ -69,10 +69,11 @@ function emptyParts(result: DiagnoseResult, target: DiagnosedTarget): d.MaybePar
 
 /** In the order in which parts are left out where a screen is full: see `Kept`. */
 const KEEP = {
-  ...{ summary: 1, fix: 2, memory: 4, launches: 5, effect: 6, run: 14, request: 15, next: 16, unknown: 18, why: 20 },
-  ...{ failed: 26 },
+  ...{ summary: 1, fix: 2, request: 3, memory: 4, launches: 5, effect: 6, run: 14, next: 16, unknown: 18, why: 20 },
+  // A size alone is in the message that was pasted.
+  ...{ size: 22, code: 24, failed: 26 },
 } as const;
-const LATE = { sites: 22, others: 60, next: 50 } as const;
+const LATE = { sites: 23, others: 60, next: 50 } as const;
 
 function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget): d.MaybePart[] {
   const [, ...others] = result.verdicts;
@@ -80,7 +81,8 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
   const { label, texts: answer } = answerOf(first, result);
   const isRun = isRunAnswer(first, result);
   const account = isRun && first.accounting_total === null ? null : shownAccount(first);
-  const request = requestText(first);
+  const request = requestOf(first);
+  const isShort = isMessageAlone(first, result);
   return [
     d.section(
       label,
@@ -94,13 +96,14 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
       d.paste(pasted, { key: 'lines', keep: KEEP.fix }),
       d.items(texts, { key: 'texts', keep: isEnough || pasted.length > 0 ? KEEP.effect : KEEP.fix }),
     ),
-    isRun ? null : listed('WHY', 'why', reasons(first).map(withHandle), KEEP.why),
+    isRun ? null : listed('WHY', 'why', reasons(first, isShort).map(withHandle), KEEP.why),
     request === null
       ? null
       : d.section(
           'REQUEST',
           { key: 'request', fields: { requested_bytes: first.request?.bytes ?? null } },
-          d.paragraph(request, { keep: KEEP.request, key: 'text' }),
+          d.paragraph(request.text, { keep: request.isSize ? KEEP.size : KEEP.request, key: 'text' }),
+          request.code !== null && d.paragraph(d.code(request.code), { keep: KEEP.code, key: 'code' }),
         ),
     account === null ? null : d.section('MEMORY', {}, { ...accountBar(account, first.request), keep: KEEP.memory }),
     ...shownRun(first, result).map(({ label: name, text }) =>
@@ -116,7 +119,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
     listed('UNKNOWN', 'unknown', texts.length === 0 ? unknownTexts(first, result) : [], KEEP.unknown),
     listed('NOT READ', 'not_read', failedTexts(result), KEEP.failed),
     // What was pasted is at hand: its figures go before commands.
-    nextSection(first, target, isMessageAlone(first, result) ? LATE.next : KEEP.next),
+    nextSection(first, target, isShort ? LATE.next : KEEP.next),
     target.full === true && evidenceSection(first, others, result),
   ];
 }

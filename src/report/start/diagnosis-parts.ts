@@ -8,7 +8,7 @@ import type { PasteForm } from '../../model/results/advise.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
-import { as, bytes, code, joined, type Text, t } from '../document/document.js';
+import { as, bytes, joined, type Text, t, code as verbatim } from '../document/document.js';
 import { percentText } from '../verdict/action-words.js';
 import { causeName, wordTable } from '../words/fill.js';
 import { shownAccount } from './account.js';
@@ -209,8 +209,11 @@ function costText(fix: ShortFix): string | null {
 
 const MOST_REASONS = 2;
 
-/** The results that decide. Where the device's memory does, what failed is shown by the request. */
-export function reasons(verdict: Verdict): EvidenceResult[] {
+/**
+ * The results that decide. Where the device's memory does, what failed is shown by the request. What a message says
+ * wrongly comes first where it is alone: its verdict has repeated what decides.
+ */
+export function reasons(verdict: Verdict, isAlone = false): EvidenceResult[] {
   const { cause } = verdict;
   // The account has the figures of the peak.
   const hasAccount = shownAccount(verdict) !== null;
@@ -222,7 +225,13 @@ export function reasons(verdict: Verdict): EvidenceResult[] {
   const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration');
   const candidates = isOutsideGpu(cause)
     ? [...of('message'), of('site')[0], decides, ...others, ...of('context'), lastIteration]
-    : [decides, left, counterfactual ?? reproduced, ...others, ...of('context'), ...of('message')];
+    : [
+        ...(isAlone ? [left, decides] : [decides, left]),
+        counterfactual ?? reproduced,
+        ...others,
+        ...of('context'),
+        ...of('message'),
+      ];
   const known = candidates.filter((entry) => entry !== undefined);
   return known.slice(0, MOST_REASONS + (left === undefined || isOutsideGpu(cause) ? 0 : 1));
 }
@@ -232,13 +241,24 @@ const isOutsideGpu = (cause: Verdict['cause']): boolean =>
   cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
 
 /** What was being allocated, and where. */
-export function requestText(verdict: Verdict): Text | null {
+export interface ShownRequest {
+  readonly text: Text;
+  /** The line of the user's program. */
+  readonly code: string | null;
+  /** Nothing but a size is known. */
+  readonly isSize: boolean;
+}
+
+export function requestOf(verdict: Verdict): ShownRequest | null {
   const { cause, request, evidence } = verdict;
   if (isOutsideGpu(cause)) return null;
-  const site = evidence.find(({ about }) => about === 'site')?.text ?? null;
-  if (request === null || site?.includes(formatBytes(request.bytes)) === true) return site;
-  const where = site === null && request.site !== null ? t` in ${code(request.site)}` : null;
-  return joined([t`${bytes(request.bytes)}${where ?? ''}`, site], ', ');
+  const found = evidence.find(({ about }) => about === 'site')?.text;
+  const [, site = null, code = null] = (found === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(found)) ?? [];
+  if (request === null || site?.includes(formatBytes(request.bytes)) === true)
+    return site === null ? null : { text: site, code, isSize: false };
+  const where = site === null && request.site !== null ? t` in ${verbatim(request.site)}` : null;
+  const text = joined([t`${bytes(request.bytes)}${where ?? ''}`, site], ', ');
+  return { text, code, isSize: site === null && where === null };
 }
 
 // ---- the run, and what else

@@ -9,7 +9,7 @@ import type {
 } from '../../../model/results/nsys.js';
 import { GIB } from '../../../model/units.js';
 import * as d from '../../document/document.js';
-import { excerpt } from '../../document/values.js';
+import { excerpt, formatValue } from '../../document/values.js';
 import { plain } from '../../text-pieces.js';
 import { left, limited, type NsysLook, processText, since, time } from './pieces.js';
 
@@ -19,7 +19,9 @@ export function budgetTable({ budgets, steps_by: by }: NsysReport): d.MaybePart 
     d.column<Row>(
       key,
       ({ per_step: step }): d.Cell =>
-        step.window_ns > 0 ? d.t`${time(step[key])} ${d.share(step[key] / step.window_ns)}` : time(step[key]),
+        step.window_ns > 0
+          ? d.t`${time(step[key])} ${formatValue(step[key] / step.window_ns, 'share')}`
+          : time(step[key]),
       { title, align: 'right' },
     );
   return d.table(
