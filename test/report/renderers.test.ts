@@ -1,16 +1,32 @@
 /** Every figure of a document is the same in text, Markdown, HTML and JSON, whatever the document is about. */
 import { describe, expect, it } from 'vitest';
 import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
-import { type Cell, type Document, type Part, piecesOf, type Text } from '../../src/report/document/document.js';
+import { compareDocument } from '../../src/report/compare/compare-document.js';
+import {
+  type Cell,
+  type Document,
+  type Part,
+  paragraph,
+  piecesOf,
+  type Text,
+} from '../../src/report/document/document.js';
 import { formatValue, type Unit } from '../../src/report/document/values.js';
+import { attributeDocument } from '../../src/report/moment/attribute-document.js';
 import { peakDocument } from '../../src/report/moment/peak-document.js';
+import { stateDocument } from '../../src/report/moment/state-document.js';
 import { partsHtml } from '../../src/report/render/html.js';
 import { documentJson } from '../../src/report/render/json.js';
 import { documentMarkdown } from '../../src/report/render/markdown.js';
 import { documentText } from '../../src/report/render/text.js';
+import { logDocument } from '../../src/report/run/log-document.js';
+import { memoryDocument } from '../../src/report/run/memory-document.js';
+import { nsysDocument } from '../../src/report/run/nsys-document.js';
+import { adviseDocument } from '../../src/report/start/advise-document.js';
 import { diagnoseDocument } from '../../src/report/start/diagnose-document.js';
+import { estimateDocument } from '../../src/report/what-if/estimate-document.js';
+import { whatIfDocument } from '../../src/report/what-if/what-if-document.js';
 import { asker } from '../support/ask.js';
-import { samplePath } from '../support/stores.js';
+import { samplePath, sampleStore } from '../support/stores.js';
 
 const { json } = asker();
 
@@ -88,7 +104,12 @@ function expectEqual(document: Document, markdown = documentMarkdown): void {
   const forms = {
     text: plain(documentText(unlimited)),
     markdown: plain(markdown(document)),
-    html: plain([...document.parts.map((part) => partsHtml([part]))].flat(9).join('')),
+    html: plain(
+      [paragraph(document.title), ...document.parts]
+        .map((part) => partsHtml([part]))
+        .flat(9)
+        .join(''),
+    ),
   };
   const numbers = new Set(numbersIn(documentJson(document)));
   for (const { value, unit, isField } of figures) {
@@ -109,6 +130,16 @@ const DOCUMENTS: Readonly<Record<string, () => Document>> = {
   peak: () => peakDocument(json<PeakResult>('peak', frag), { isWhole: false }),
   'peak with the figures of peers': () =>
     peakDocument(json<PeakResult>('peak', frag, '--grouping', 'bridge', '--limit', '3'), { isWhole: true }),
+  attribute: () => attributeDocument(json('attribute', frag)),
+  state: () => stateDocument(json('state', frag)),
+  log: () => logDocument(json('log', frag)),
+  'log memory': () => memoryDocument(json('log', 'memory', samplePath('leak'))),
+  whatif: () => whatIfDocument(json('whatif', frag, '--set', 'expandable_segments:True')),
+  estimate: () => estimateDocument(json('estimate', '--db', sampleStore('capacity'), '--model', 'megatron-lm')),
+  advise: () => adviseDocument(json('advise', frag), { paste: ['megatron_bridge'] }),
+  compare: () =>
+    compareDocument(json('compare', samplePath('llama3-70b-tp8'), '--golden', frag, '--allow-change', 'layout')),
+  nsys: () => nsysDocument(json('nsys', samplePath('nccl-outside')), { limit: Number.POSITIVE_INFINITY }),
 };
 
 describe('the four forms of a document', () => {

@@ -12,6 +12,7 @@ import {
   type Table,
   type Text,
 } from '../document/document.js';
+import { unitOf } from '../document/values.js';
 import { plainText } from './plain.js';
 
 type Fields = Record<string, unknown>;
@@ -89,11 +90,22 @@ function put(fields: Fields, key: string, value: unknown, isOneOf = false): void
 
 function rowsOf({ columns, rows }: Table): Fields[] {
   return rows.map(({ cells, under, kind, fields }) => ({
-    ...Object.fromEntries(columns.map(({ key }, i) => [key, cellJson(cells[i] ?? null)])),
+    ...Object.fromEntries(columns.map(({ key }, i) => [key, figureJson(key, cells[i] ?? null)])),
     ...(under.length === 0 ? {} : { under: under.map(plainText) }),
     ...(kind === undefined ? {} : { kind }),
     ...fields,
   }));
+}
+
+/** A column of a unit has numbers alone: of several figures the first, of words none. */
+function figureJson(key: string, cell: Cell): unknown {
+  const value = cellJson(cell);
+  if (unitOf(key) === null || typeof value !== 'string') return value;
+  return (
+    piecesOf(cell as Text).flatMap((piece) =>
+      typeof piece === 'object' && 'value' in piece ? [piece.value] : [],
+    )[0] ?? null
+  );
 }
 
 /** A cell that is one name or word, or that has one figure, is its value; keyed pieces make an object. */
