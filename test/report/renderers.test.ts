@@ -32,7 +32,7 @@ const { json } = asker();
 
 interface Shown {
   readonly value: number;
-  readonly unit: Unit | null;
+  readonly printed: string;
   /** Whether JSON has it: it has a name. */
   readonly isField: boolean;
 }
@@ -40,12 +40,18 @@ interface Shown {
 const ofText = (text: Text, isField: boolean): Shown[] =>
   piecesOf(text).flatMap((piece) =>
     typeof piece === 'object' && 'value' in piece && piece.value !== null
-      ? [{ value: piece.value, unit: piece.unit, isField: isField || piece.key !== undefined }]
+      ? [
+          {
+            value: piece.value,
+            printed: piece.text ?? formatValue(piece.value, piece.unit),
+            isField: isField || piece.key !== undefined,
+          },
+        ]
       : [],
   );
 
 function ofCell(cell: Cell, unit: Unit | null, isField: boolean): Shown[] {
-  if (typeof cell === 'number') return [{ value: cell, unit, isField }];
+  if (typeof cell === 'number') return [{ value: cell, printed: formatValue(cell, unit), isField }];
   if (cell === null || typeof cell !== 'object') return [];
   const figures = ofText(cell as Text, false);
   return figures.length === 1 ? figures.map((one) => ({ ...one, isField })) : figures;
@@ -72,7 +78,7 @@ function figuresOf(part: Part): Shown[] {
     }
     case 'bar':
       return [part.total, ...part.parts.map(({ bytes }) => bytes)].map((value) => ({
-        ...{ value, unit: 'bytes' as const, isField: true },
+        ...{ value, printed: formatValue(value, 'bytes'), isField: true },
       }));
     default:
       return [];
@@ -112,8 +118,7 @@ function expectEqual(document: Document, markdown = documentMarkdown): void {
     ),
   };
   const numbers = new Set(numbersIn(documentJson(document)));
-  for (const { value, unit, isField } of figures) {
-    const printed = formatValue(value, unit);
+  for (const { value, printed, isField } of figures) {
     for (const [form, text] of Object.entries(forms))
       if (!text.includes(printed)) throw new Error(`${form} lacks ${printed} of ${document.schema}`);
     if (isField) expect(numbers, `JSON of ${document.schema} lacks ${value}`).toContain(value);
