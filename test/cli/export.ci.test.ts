@@ -246,7 +246,7 @@ describe('svg', () => {
     expect(ok('--as', 'svg', '-o', at('live.html')).stdout).toContain('live.html');
   });
 
-  const pickles = hasPython ? sampled(snapshotPickles(), 8) : [];
+  const pickles = hasPython ? sampled(snapshotPickles(), 16) : [];
   if (pickles.length === 0) skipLoudly('pictures of the corpus', 'MBF_CORPUS and python3');
   else
     it('of recordings of the corpus is XML whose root is their live memory', () => {

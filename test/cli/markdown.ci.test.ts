@@ -144,11 +144,11 @@ describe('--markdown', () => {
     }
   });
 
-  const pickles = sampled(snapshotPickles(), 10);
+  const pickles = sampled(snapshotPickles(), 20);
   if (pickles.length === 0) skipLoudly('Markdown of the corpus', 'MBF_CORPUS');
   else
     it('of the corpus is sound', () => {
-      const logs = sampled(readdirSync(join(CORPUS, 'logs')), 20);
+      const logs = sampled(readdirSync(join(CORPUS, 'logs')), 40);
       let read = 0;
       const questions = [
         ...pickles.map((name) => ['peak', join(SNAPSHOTS, name)]),

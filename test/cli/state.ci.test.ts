@@ -218,7 +218,7 @@ describe('at on the corpus', () => {
     skipLoudly('at', 'the corpus (set MBF_CORPUS)');
     return;
   }
-  it.each(sampled(files, 6))('%s adds up at its start, peak and end', (name) => {
+  it.each(sampled(files, 12))('%s adds up at its start, peak and end', (name) => {
     for (const moment of ['start', 'peak', 'end']) expectSums(at(moment, join(SNAPSHOTS, name), '--limit', '0'));
   });
 });

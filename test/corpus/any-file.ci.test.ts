@@ -78,7 +78,7 @@ async function expectAllowedAdvice(store: Store, runId: number, name: string): P
 }
 
 corpusSuite('measuring and advising on the corpus', corpusFiles, () => {
-  it.each(sampled(corpusFiles, 4))('%s', async (_, path) => {
+  it.each(sampled(corpusFiles, 8))('%s', async (_, path) => {
     const { store } = await ingested(join(scratchDirectory(), 'store.duckdb'), [path]);
     try {
       const [run] = await store.all('store.runs', { run_id: null });

@@ -127,7 +127,7 @@ corpusSuite('diff of real snapshots', valid, () => {
     expect(wrong).toEqual([]);
   };
 
-  it.each(sampled(valid, 2))('%s against others adds up, and exchanged is the negative', async (a) => {
+  it.each(sampled(valid, 5))('%s against others adds up, and exchanged is the negative', async (a) => {
     const at = valid.indexOf(a);
     for (const b of DISTANCES.flatMap((distance) => valid[at + distance] ?? [])) {
       const there = await diff(a, b);
@@ -140,7 +140,7 @@ corpusSuite('diff of real snapshots', valid, () => {
     }
   });
 
-  it.each(sampled(valid, 2))('%s does not differ from itself', async (name) => {
+  it.each(sampled(valid, 5))('%s does not differ from itself', async (name) => {
     const result = await diff(name, name);
     expectAddsUp(result);
     expect(result.sites).toEqual([]);
@@ -149,7 +149,7 @@ corpusSuite('diff of real snapshots', valid, () => {
     expect(worded(result.notes).filter((note) => note.includes('differ'))).toEqual([]);
   });
 
-  it.each(sampled(valid, 2))('%s is found again after an edit of its code', (name) => {
+  it.each(sampled(valid, 5))('%s is found again after an edit of its code', (name) => {
     for (const { device } of candidates.get(name)!.devices) {
       const { groups } = sides.get(`${name} ${device}`)!;
       for (const edit of EDITS) {

@@ -28,7 +28,7 @@ function whenThere(): void {
     peaks = new Map(snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
 
-  it.each(sampled(files, 3))('%s as JSON is the pickle', (name) => {
+  it.each(sampled(files, 6))('%s as JSON is the pickle', (name) => {
     const json = join(directory, 'snapshot.json');
     const output = ['--db', corpusStore(), '--as', 'snapshot-json', '-o', json, '--force', '--json=full'];
     const result = buildCli()
@@ -40,7 +40,7 @@ function whenThere(): void {
     expect(result.rows).toBe(entries);
   });
 
-  it.each(sampled(files, 2))('%s as folded stacks adds up to its peaks', (name) => {
+  it.each(sampled(files, 6))('%s as folded stacks adds up to its peaks', (name) => {
     const peak = peaks.get(name)!;
     const { stdout } = buildCli().expect(0, [
       'export',

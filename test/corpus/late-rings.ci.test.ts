@@ -83,7 +83,7 @@ corpusSuite(
       }
     }
 
-    it.each(sampled(files, 12))('has the components of the whole: %s', async (file) => {
+    it.each(sampled(files, 24))('has the components of the whole: %s', async (file) => {
       const folder = join(directory, 'rings');
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder);

@@ -145,7 +145,7 @@ corpusSuite('verdicts from messages of the corpus', existsSync(MESSAGES), () => 
 
   it('are the same when the message is in a log of a run', async () => {
     const directory = scratchDirectory();
-    const cases = sampled(readCases(MESSAGES), 3);
+    const cases = sampled(readCases(MESSAGES), 6);
     cases.forEach(({ text }, i) => {
       mkdirSync(join(directory, 'runs', `run-${i}`), { recursive: true });
       writeFileSync(join(directory, 'runs', `run-${i}`, 'train.log'), `${text}\n`);

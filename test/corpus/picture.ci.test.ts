@@ -33,9 +33,9 @@ function directories(set: string, pick: (name: string, i: number) => boolean): s
 const isRecorded = (name: string): boolean => existsSync(join(CORPUS, 'megatron', name, 'snapshot.pickle.gz'));
 const isOfLab = (name: string, i: number): boolean => i % 8 === 0 || name.includes('graph');
 const paths = [
-  ...sampled(validSnapshots(), 4).map((name) => join(SNAPSHOTS, name)),
-  ...sampled(directories('megatron', isRecorded), 4),
-  ...sampled(directories('lab', isOfLab), 6),
+  ...sampled(validSnapshots(), 8).map((name) => join(SNAPSHOTS, name)),
+  ...sampled(directories('megatron', isRecorded), 8),
+  ...sampled(directories('lab', isOfLab), 12),
 ];
 
 corpusSuite('pictures of real recordings', paths, () => {

@@ -81,7 +81,7 @@ describe("recordings of PyTorch's own allocator", () => {
         const calibration = calibrate(device);
         const { settings } = device.stored.recording;
         const ownRows = rows.filter((row) => row.recording === recording);
-        for (const row of sampled(ownRows, 8)) {
+        for (const row of sampled(ownRows, 16)) {
           const question =
             row.conf === '' ? recordedQuestion(settings) : questionOf(settings, row.conf, row.fraction > 0);
           const limit = row.fraction > 0 ? Math.floor(row.fraction * row.total) : null;

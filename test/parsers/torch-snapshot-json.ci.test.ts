@@ -133,7 +133,7 @@ if (!hasPython) {
     const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
     if (files.length === 0) skipLoudly('JSON of the corpus', 'the corpus (set MBF_CORPUS)');
     const directory = temporaryDirectory();
-    it.each(sampled(files, 5))('%s converted to JSON gives the rows of the pickle', async (name) => {
+    it.each(sampled(files, 10))('%s converted to JSON gives the rows of the pickle', async (name) => {
       const json = join(directory, 'converted.json');
       python(CONVERT, [join(SNAPSHOTS, name), json, '0']);
       const opened = await openByteSource(json);

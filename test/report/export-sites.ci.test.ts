@@ -58,7 +58,7 @@ function goTop(file: string): (readonly [string, number])[] {
 
 describe('the sites of `peak` at the same moment are, in their order,', () => {
   const samples = ['llama3-70b-fragmentation', 'capacity', 'leak'].map((name) => samplePath(name));
-  const recordings = sampled(snapshotPickles(), 8).map((name) => join(SNAPSHOTS, name));
+  const recordings = sampled(snapshotPickles(), 16).map((name) => join(SNAPSHOTS, name));
   if (recordings.length === 0) skipLoudly('exports of recordings with C++ stacks', 'MBF_CORPUS');
 
   it.each([...samples, ...recordings])('the leaves of exports of %s', (path) => {

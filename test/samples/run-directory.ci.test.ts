@@ -190,7 +190,7 @@ const TORCH_AT_LEAST: Readonly<Record<TorchRelease, string>> = {
 describe('the command line', () => {
   it('takes every file, and finds the counts, bytes and peaks of the truth', () => {
     const db = join(root, 'all.duckdb');
-    const asked = sampled(built, 2);
+    const asked = sampled(built, 4);
     const paths = asked.map(({ directory }) => directory);
     const result = cli
       .expect(0, ['ingest', ...paths, '--each', '--db', db, '--quiet', '--json=full'])

@@ -65,7 +65,7 @@ describe('a run and itself', () => {
 });
 
 describe('two runs', () => {
-  it.each(sampled(PAIRS, 2))('%s and %s: the sums by component, site and size are that of the device', async (a, b) => {
+  it.each(sampled(PAIRS, 4))('%s and %s: the sums by component, site and size are that of the device', async (a, b) => {
     const [pair, components, sites, sizes] = await query(
       `${call('diff_pair', a, b)} WHERE place = 1`,
       call('diff_component', a, b),
@@ -88,7 +88,7 @@ describe('two runs', () => {
     expect(sites!.length).toBeGreaterThan(0);
   });
 
-  it.each(sampled(PAIRS, 2))('%s and %s: exchanged, every difference is the negative', async (a, b) => {
+  it.each(sampled(PAIRS, 4))('%s and %s: exchanged, every difference is the negative', async (a, b) => {
     const mirrored = (text: string): string =>
       text.replace(/left|right/g, (side) => (side === 'left' ? 'right' : 'left'));
     const exchanged = (row: Row): Row =>

@@ -18,7 +18,7 @@ const runsIn = (name: string): string[] =>
     : readdirSync(join(CORPUS, name), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map((entry) => join(CORPUS, name, entry.name));
-const RUNS = [...sampled(runsIn('lab'), 24), ...sampled(runsIn('megatron'), 2)];
+const RUNS = [...sampled(runsIn('lab'), 48), ...sampled(runsIn('megatron'), 4)];
 
 describe('the fixes of a recorded run', () => {
   if (RUNS.length === 0) {

@@ -28,7 +28,7 @@ describe.each(['constraints', 'communication', 'oom', 'speed'])('%s', (name) => 
     runs = await observe(cases.runs);
   });
 
-  it.each(sampled(cases.questions, 4))('$id of $question: $expected', async (asked) => {
+  it.each(sampled(cases.questions, 8))('$id of $question: $expected', async (asked) => {
     const { id, run, baseline, timelines, expected, says } = asked;
     const evidence = await runs.of(run, baseline);
     const shown = timelines === undefined ? evidence : { ...evidence, timelines: timelines.map(timelineOf) };

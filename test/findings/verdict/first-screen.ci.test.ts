@@ -1,5 +1,5 @@
 /**
- * The first screen and its handles over half of the committed samples, a run of every fourth cause, and recorded
+ * The first screen and its handles over a quarter of the committed samples, a run of every eighth cause, and recorded
  * snapshots.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
@@ -87,14 +87,14 @@ function examine(path: string, operands?: readonly string[], isRead = true): Pro
 }
 
 describe('the first screen', () => {
-  it.each(sampled(SAMPLES, 2))('of $name, twice the same', async ({ name }) => {
+  it.each(sampled(SAMPLES, 4))('of $name, twice the same', async ({ name }) => {
     const path = samplePath(name);
     const result = await examine(path, [path]);
     expect(result.verdicts.length).toBeGreaterThan(0);
     expect(await withRun(path, diagnose)).toEqual(result);
   });
 
-  it.each(sampled(CAUSES_TO_GENERATE, 4))('of a run of $name', async ({ name }) => {
+  it.each(sampled(CAUSES_TO_GENERATE, 8))('of a run of $name', async ({ name }) => {
     const path = join(generatedRun(name, 11), 'run');
     await examine(path, [path]);
   });
@@ -128,7 +128,7 @@ describe('the first screen of recorded snapshots', () => {
   });
   if (files.length === 0) skipLoudly('first screens of recorded snapshots', 'the reference corpus (MBF_CORPUS)');
 
-  it.each(sampled(files, 4))('%s fits the screen, and its handles have rows', async (file) => {
+  it.each(sampled(files, 8))('%s fits the screen, and its handles have rows', async (file) => {
     const isRead = truthOf(file).valid !== false;
     const { verdicts } = await examine(join(SNAPSHOTS, file), undefined, isRead);
     if (isRead) expect(verdicts.length).toBeGreaterThan(0);
