@@ -1,14 +1,6 @@
 /** Why a commit is judged as it is, in words. */
 
-import type {
-  CommitJudgement,
-  CompareCheck,
-  ContractEntry,
-  GoldenEvidence,
-  JudgementReason,
-  LaunchProblem,
-  TriageResult,
-} from '../../model/results/compare.js';
+import type * as results from '../../model/results/compare.js';
 import { statusWords } from '../../model/status-words.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { plain } from '../text-pieces.js';
@@ -16,9 +8,9 @@ import { wordedCheck } from './check-reason.js';
 import { detectableWords } from './detectable-words.js';
 
 export function wordedJudgement(
-  judged: CommitJudgement,
-  golden: GoldenEvidence,
-): Pick<TriageResult, 'judgement' | 'reason' | 'why' | 'evidence' | 'checks' | 'settings'> {
+  judged: results.CommitJudgement,
+  golden: results.GoldenEvidence,
+): Pick<results.TriageResult, 'judgement' | 'reason' | 'why' | 'evidence' | 'checks' | 'settings'> {
   const { judgement, why, evidence, checks, settings, problem, unreadable = [] } = judged;
   const files = unreadable.length === 0 ? '' : unreadableWords(unreadable);
   const weaker = settingWords(judged);
@@ -46,7 +38,7 @@ export function wordedJudgement(
   };
 }
 
-function judgementWords(why: JudgementReason): string {
+function judgementWords(why: results.JudgementReason): string {
   switch (why.code) {
     case 'ending':
       return statusWords(why.status);
@@ -106,12 +98,16 @@ function unreadableWords(files: readonly string[]): string {
 }
 
 /** `seq_length 4096 → 8192`. */
-export function changeWords({ key, golden, current }: Pick<ContractEntry, 'key' | 'golden' | 'current'>): string {
+export function changeWords({
+  key,
+  golden,
+  current,
+}: Pick<results.ContractEntry, 'key' | 'golden' | 'current'>): string {
   return `${key} ${golden ?? 'not set'} → ${current ?? 'not set'}`;
 }
 
 /** What a judgement under other settings is worth; null where there are none. */
-function settingWords({ judgement, settings }: CommitJudgement): string | null {
+function settingWords({ judgement, settings }: results.CommitJudgement): string | null {
   const way = judgement === 'good' ? 'up' : 'down';
   const doubtful = settings.filter((change) => change.way !== way);
   if (judgement === 'skip' || doubtful.length === 0) return null;
@@ -121,7 +117,7 @@ function settingWords({ judgement, settings }: CommitJudgement): string | null {
     : `weaker evidence: settings differ from the golden run and may be why: ${list}`;
 }
 
-function problemWords(problem: LaunchProblem): string {
+function problemWords(problem: results.LaunchProblem): string {
   switch (problem.code) {
     case 'timed_out':
       return `the launch did not end within ${problem.seconds} s`;
@@ -137,7 +133,7 @@ function problemWords(problem: LaunchProblem): string {
 const percent = (value: number): string => `${value < 0 ? '−' : '+'}${(100 * Math.abs(value)).toFixed(1)} %`;
 
 /** `peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2.0 %`. */
-function checkWords({ name, golden, current, unit, relative, tolerance, noise }: CompareCheck): string {
+function checkWords({ name, golden, current, unit, relative, tolerance, noise }: results.CompareCheck): string {
   const figure = (value: number | string | null): string => {
     if (typeof value !== 'number') return value ?? 'unknown';
     return unit === 'bytes' ? formatBytes(value) : `${value.toFixed(1)} ${unit}`;

@@ -1,13 +1,7 @@
 /** Whose memory was live: components, where they come from, how they are known. */
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
-import type {
-  AccumulationPoint,
-  AnnotatedSource,
-  AttributedDevice,
-  AttributeResult,
-  ComponentBytes,
-} from '../../model/results/attribute.js';
+import type * as results from '../../model/results/attribute.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import * as d from '../document/document.js';
@@ -25,7 +19,7 @@ export function attributeDocument({
   devices,
   left_out: leftOut,
   annotated,
-}: AttributeResult): d.Document {
+}: results.AttributeResult): d.Document {
   return d.document(
     schema,
     '',
@@ -36,26 +30,27 @@ export function attributeDocument({
   );
 }
 
-const bytesOf = (rows: readonly ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
+const bytesOf = (rows: readonly results.ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
 
-export function componentTotals(rows: readonly ComponentBytes[]): Map<Component, number> {
+export function componentTotals(rows: readonly results.ComponentBytes[]): Map<Component, number> {
   return new Map([...groupBy(rows, ({ component }) => component)].map(([component, of]) => [component, bytesOf(of)]));
 }
 
 /** A row a device, a column a component that matters. */
-function deviceTable(devices: readonly AttributedDevice[]): d.MaybePart {
+function deviceTable(devices: readonly results.AttributedDevice[]): d.MaybePart {
   const totals = new Map(devices.map((device) => [device, componentTotals(device.components)]));
   const shown = [...componentTotals(devices.flatMap(({ components }) => components))]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MOST_COMPONENTS)
     .map(([component]) => component);
-  const of = (device: AttributedDevice, component: Component): number => totals.get(device)!.get(component) ?? 0;
+  const of = (device: results.AttributedDevice, component: Component): number =>
+    totals.get(device)!.get(component) ?? 0;
   return d.table(
     devices,
     [
       ...d.fieldsOf(devices, 'rank', 'stage', 'device', ['total_bytes', 'live']),
       ...shown.map((component) =>
-        d.column<AttributedDevice>(`${component}_bytes`, (device) => of(device, component), {
+        d.column<results.AttributedDevice>(`${component}_bytes`, (device) => of(device, component), {
           title: plain(component),
         }),
       ),
@@ -65,7 +60,7 @@ function deviceTable(devices: readonly AttributedDevice[]): d.MaybePart {
   );
 }
 
-function deviceSection(device: AttributedDevice, moment: string): d.MaybePart {
+function deviceSection(device: results.AttributedDevice, moment: string): d.MaybePart {
   const { handle, rank, stage, seq, basis, total_bytes: total } = device;
   return d.section(
     d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
@@ -89,15 +84,15 @@ interface ComponentRow {
   readonly component: Component;
   /** Null: the whole component, of several. */
   readonly part: string | null;
-  readonly rows: readonly ComponentBytes[];
+  readonly rows: readonly results.ComponentBytes[];
   readonly kind?: 'group' | 'others';
 }
 
-function componentTable({ components, total_bytes: total }: AttributedDevice): d.MaybePart {
+function componentTable({ components, total_bytes: total }: results.AttributedDevice): d.MaybePart {
   const groups = [...groupBy(components, ({ component }) => component)].sort((a, b) => bytesOf(b[1]) - bytesOf(a[1]));
   const rows = groups.flatMap(([component, of]): ComponentRow[] => {
     const subs = [...groupBy(of, (row) => row.sub_component).values()];
-    const rowOf = (sub: readonly ComponentBytes[]): ComponentRow => ({
+    const rowOf = (sub: readonly results.ComponentBytes[]): ComponentRow => ({
       component,
       part: plain(sub[0]!.sub_component),
       rows: sub,
@@ -130,14 +125,14 @@ function componentTable({ components, total_bytes: total }: AttributedDevice): d
 }
 
 /** Of what no rule labelled. */
-const inferenceOf = (rows: readonly ComponentBytes[]): string => {
+const inferenceOf = (rows: readonly results.ComponentBytes[]): string => {
   const inferred = rows.filter(({ by }) => by === 'inference');
   const names = inferred.map(({ rules: [rule = ''] }) => plain(rule.replace(/^inference\./, '')).replaceAll('-', ' '));
   return [...new Set(names)].join(', ');
 };
 
-function basisText({ components, total_bytes: total }: AttributedDevice): d.Text {
-  const of = (by: ComponentBytes['by']) =>
+function basisText({ components, total_bytes: total }: results.AttributedDevice): d.Text {
+  const of = (by: results.ComponentBytes['by']) =>
     d.as(`${by}_share`, d.share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
   return d.t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
 }
@@ -145,13 +140,16 @@ function basisText({ components, total_bytes: total }: AttributedDevice): d.Text
 /** Shown from here on: then components that hold the same tensors differ visibly. */
 const LEAST_ROUNDING = 0.005;
 
-function roundingText({ components, total_bytes: total }: AttributedDevice): d.Text {
+function roundingText({ components, total_bytes: total }: results.AttributedDevice): d.Text {
   if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
   const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
   return beyond < LEAST_ROUNDING * total ? '' : d.t`; ${d.bytes(beyond)} more than was requested`;
 }
 
-function pointText({ frame, callers: [caller], component, share: part }: AccumulationPoint, total: number): d.Text[] {
+function pointText(
+  { frame, callers: [caller], component, share: part }: results.AccumulationPoint,
+  total: number,
+): d.Text[] {
   if (frame === null) return [];
   const isAll = component === null;
   return [
@@ -159,7 +157,7 @@ function pointText({ frame, callers: [caller], component, share: part }: Accumul
   ];
 }
 
-function groupTable({ groups, other_groups: others }: AttributedDevice): d.MaybePart {
+function groupTable({ groups, other_groups: others }: results.AttributedDevice): d.MaybePart {
   if (groups === undefined) return null;
   const more = others !== undefined && others.groups > 0 ? others : null;
   const hidden = more === null ? [] : [{ ...more, key: null, component: null, resident_bytes: null }];
@@ -184,7 +182,13 @@ function groupTable({ groups, other_groups: others }: AttributedDevice): d.Maybe
 const CONTEXT = 2;
 const FIGURE = 11;
 
-function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }: AnnotatedSource): d.MaybePart {
+function annotatedSection({
+  file,
+  matched,
+  lines,
+  beyond_bytes: beyond,
+  device,
+}: results.AnnotatedSource): d.MaybePart {
   const title = d.t`${d.as('file', d.code(file))} on device ${device}`;
   const look = { key: 'annotated' };
   if (matched.length === 0)

@@ -2,19 +2,10 @@
 
 import { sumOf } from '../../model/lists.js';
 import type { PeakDevice, PeakResult } from '../../model/results/common.js';
-import type {
-  BridgeFigures,
-  BridgeReplay,
-  GroupKey,
-  LifetimeBasis,
-  LifetimeBytes,
-  MemoryVizFigures,
-  MosaicFigures,
-  PeakGroup,
-  PeerSource,
-} from '../../model/results/peak.js';
+import type * as results from '../../model/results/peak.js';
 import * as d from '../document/document.js';
 import { afterEntry, rankName } from '../text-pieces.js';
+import { wordOf } from '../words/fill.js';
 
 export interface PeakLook {
   /** All devices and frames; else one device in full, with the first frames of its stacks. */
@@ -40,26 +31,8 @@ export function peakDocument({ schema, snapshots }: PeakResult, { isWhole }: Pea
   );
 }
 
-export const GROUP_TITLES: Readonly<Record<GroupKey, string>> = {
-  site: 'call site',
-  stack: 'call site of the stack',
-  module: 'module',
-  stage: 'innermost annotation at the allocation',
-  compile: 'compiled region',
-  metadata: 'user metadata',
-  stream: 'stream',
-  pool: 'pool',
-};
-const PLURALS: Readonly<Record<GroupKey, string>> = {
-  site: 'sites',
-  stack: 'stacks',
-  module: 'modules',
-  stage: 'stages',
-  compile: 'regions',
-  metadata: 'texts',
-  stream: 'streams',
-  pool: 'pools',
-};
+export const groupTitle = wordOf('codes', 'group_titles');
+const groupPlural = wordOf('codes', 'group_plurals');
 
 function deviceSection(device: PeakDevice, isInFull: boolean, isWhole: boolean): d.MaybePart {
   const { moment, seq, ran_out: ranOut, basis } = device;
@@ -78,7 +51,7 @@ function deviceSection(device: PeakDevice, isInFull: boolean, isWhole: boolean):
 }
 
 /** Without a key: what the limit leaves out. */
-type Group = PeakGroup & LifetimeBytes & { readonly key: string | null };
+type Group = results.PeakGroup & results.LifetimeBytes & { readonly key: string | null };
 
 function groupTable({ active_bytes: active, groups, other_groups: others, by }: PeakDevice): d.MaybePart {
   const rows: Group[] = others.groups === 0 ? [...groups] : [...groups, { ...others, key: null }];
@@ -92,8 +65,8 @@ function groupTable({ active_bytes: active, groups, other_groups: others, by }: 
       d.column('resident_bytes', (group) => group.resident_bytes),
       d.column('transient_bytes', (group) => group.transient_bytes),
       hasUnknown && d.column('unknown_bytes', (group) => group.unknown_bytes),
-      d.names(by, ({ key }) => key ?? d.t`${d.count(others.groups)} more ${PLURALS[by]} (--limit 0 shows all)`, {
-        title: GROUP_TITLES[by],
+      d.names(by, ({ key }) => key ?? d.t`${d.count(others.groups)} more ${groupPlural(by)} (--limit 0 shows all)`, {
+        title: groupTitle(by),
       }),
     ],
     { key: 'groups', kind: ({ key }) => (key === null ? 'others' : undefined) },
@@ -129,7 +102,7 @@ function stackSections(device: PeakDevice, isWhole: boolean): d.MaybePart[] {
   ];
 }
 
-function lifetimeText({ rule, boundary, boundaries }: LifetimeBasis): d.Text {
+function lifetimeText({ rule, boundary, boundaries }: results.LifetimeBasis): d.Text {
   if (rule === 'none') return 'resident or transient: unknown, since no frees were recorded';
   if (rule === 'trace')
     return 'resident: still live when the trace ends; transient: freed in it after this moment (no steps are marked)';
@@ -148,7 +121,7 @@ function bridgeSection({
   device,
   steps,
   throughput,
-}: BridgeFigures): d.MaybePart {
+}: results.BridgeFigures): d.MaybePart {
   return d.section(
     'As Megatron Bridge counts',
     { key: 'bridge', isFolded: true, about: 'Requested bytes, from zero at the first entry of the trace.' },
@@ -176,14 +149,14 @@ function bridgeSection({
   );
 }
 
-const replayParts = (replay: BridgeReplay): d.MaybePart[] => [
+const replayParts = (replay: results.BridgeReplay): d.MaybePart[] => [
   d.paragraph(
     d.t`peak ${d.as('peak_delta_bytes', d.bytes(replay.peak_delta_bytes))}, absolute ${d.as('absolute_peak_bytes', d.bytes(replay.absolute_peak_bytes))}; ${d.counted(replay.alloc_count, 'allocation')} of ${d.bytes(replay.throughput_bytes)}${replay.unmatched_frees === 0 ? '' : d.t`, ${d.count(replay.unmatched_frees)} frees without their allocation`}`,
   ),
   sourceTable('source, at the peak', replay.sources_at_peak, 'sources_at_peak'),
 ];
 
-function sourceTable(title: string, sources: readonly PeerSource[], key: string): d.MaybePart {
+function sourceTable(title: string, sources: readonly results.PeerSource[], key: string): d.MaybePart {
   const hidden = sources.slice(SHOWN);
   const more = `${hidden.length} more sources (--json=full lists all)`;
   const sum = {
@@ -202,7 +175,7 @@ function sourceTable(title: string, sources: readonly PeerSource[], key: string)
   );
 }
 
-const mosaicSection = (figures: MosaicFigures): d.MaybePart =>
+const mosaicSection = (figures: results.MosaicFigures): d.MaybePart =>
   d.section(
     'As mosaic counts',
     { key: 'mosaic', isFolded: true, about: 'Requested bytes, from zero; frees of older memory are ignored.' },
@@ -213,7 +186,7 @@ const mosaicSection = (figures: MosaicFigures): d.MaybePart =>
         ),
   );
 
-const memoryVizSection = (devices: readonly MemoryVizFigures[]): d.MaybePart =>
+const memoryVizSection = (devices: readonly results.MemoryVizFigures[]): d.MaybePart =>
   d.section(
     'As memory_viz plots it',
     { key: 'memory_viz', isFolded: true, about: 'Requested bytes.' },

@@ -1,15 +1,7 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
 import { groupBy } from '../../model/group-by.js';
 import type { NvtxAt } from '../../model/results/nsys.js';
-import type {
-  TimelineAnnotation,
-  TimelineColumn,
-  TimelineDevice,
-  TimelinePeak,
-  TimelineResult,
-  TimelineSnapshot,
-  TimelineTrace,
-} from '../../model/results/timeline.js';
+import type * as results from '../../model/results/timeline.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import {
   type ChartColumn,
@@ -40,7 +32,7 @@ export interface TimelineLook {
   readonly steps: number | undefined;
 }
 
-export const timelineDocument = ({ schema, snapshots }: TimelineResult, look: TimelineLook): d.Document =>
+export const timelineDocument = ({ schema, snapshots }: results.TimelineResult, look: TimelineLook): d.Document =>
   d.document(
     schema,
     '',
@@ -57,8 +49,8 @@ const PLAIN: Readonly<Record<string, string>> = { '·': '-', '–': '-', '—': 
 export const asciiText = (text: string): string => text.replace(/[·–—…×≤]/g, (sign) => PLAIN[sign]!);
 
 function deviceSection(
-  snapshot: TimelineSnapshot,
-  { device, trace, dump }: TimelineDevice,
+  snapshot: results.TimelineSnapshot,
+  { device, trace, dump }: results.TimelineDevice,
   look: TimelineLook,
 ): d.MaybePart {
   const { path, handle, rank } = snapshot;
@@ -83,7 +75,7 @@ function deviceSection(
   );
 }
 
-function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width: number): string[] {
+function chartLines(trace: results.TimelineTrace, { height, ascii }: TimelineLook, width: number): string[] {
   const drawn = chart({
     columns: chartColumns(trace),
     width,
@@ -97,7 +89,7 @@ function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width
 
 /** The same columns again, in letters of what they are made of. */
 function componentParts(
-  { components, columns, column_count: columnCount }: TimelineTrace,
+  { components, columns, column_count: columnCount }: results.TimelineTrace,
   look: TimelineLook,
 ): d.MaybePart[] {
   if (components === undefined || components.components.length === 0) return [];
@@ -132,7 +124,7 @@ function componentParts(
   ];
 }
 
-function traceText(trace: TimelineTrace): d.Text {
+function traceText(trace: results.TimelineTrace): d.Text {
   const { range, by, basis, column_count: columns } = trace;
   const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
   const shown = last - first + 1;
@@ -157,7 +149,7 @@ function traceText(trace: TimelineTrace): d.Text {
  * that begins between them shows the block as pending: that is only waiting if it was not allocated in the slice
  * before.
  */
-function chartColumns(trace: TimelineTrace): ChartColumn[] {
+function chartColumns(trace: results.TimelineTrace): ChartColumn[] {
   const bySlice = new Map(trace.columns.map((column) => [column.column, column]));
   let held = trace.columns[0]!;
   let allocatedBefore = 0;
@@ -175,14 +167,14 @@ function chartColumns(trace: TimelineTrace): ChartColumn[] {
 }
 
 /** The horizontal position of an entry, 0 to 1: the middle of its place. */
-function placeOf(trace: TimelineTrace): (seq: number, timeUs: number | null) => number {
+function placeOf(trace: results.TimelineTrace): (seq: number, timeUs: number | null) => number {
   const { first_seq, last_seq, first_time_us, last_time_us } = trace.range;
   if (trace.by === 'time' && first_time_us !== null && last_time_us !== null)
     return (_, timeUs) => ((timeUs ?? first_time_us) - first_time_us) / (last_time_us - first_time_us + 1);
   return (seq) => (seq - first_seq + 0.5) / (last_seq - first_seq + 1);
 }
 
-function lanes(trace: TimelineTrace): ChartLane[] {
+function lanes(trace: results.TimelineTrace): ChartLane[] {
   const at = placeOf(trace);
   const { marks, steps } = trace;
   const signs: ChartMark[] = [
@@ -227,7 +219,7 @@ function markLanes(marks: readonly ChartMark[], columns: number): ChartLane[] {
 }
 
 /** A sign in every column that a range touches; a side that was not recorded reaches to the edge. */
-function bar(range: TimelineAnnotation, trace: TimelineTrace): ChartMark[] {
+function bar(range: results.TimelineAnnotation, trace: results.TimelineTrace): ChartMark[] {
   const at = placeOf(trace);
   const { first_seq, last_seq } = trace.range;
   const columns = trace.column_count;
@@ -242,7 +234,7 @@ function bar(range: TimelineAnnotation, trace: TimelineTrace): ChartMark[] {
 }
 
 /** `|12` at the start of step 12, only the stroke where the numbers would not fit. */
-function numbered(place: number, step: number, count: number, trace: TimelineTrace): ChartMark[] {
+function numbered(place: number, step: number, count: number, trace: results.TimelineTrace): ChartMark[] {
   const width = trace.column_count;
   const digits = String(step);
   const stroke: ChartMark = { at: Math.max(0, place), sign: '|' };
@@ -256,8 +248,8 @@ const MOST_OOMS = 3;
 
 /** One lane for each name, in order of first appearance: `a`, `b`, … */
 function annotationLanes(
-  annotations: readonly TimelineAnnotation[],
-): { sign: string; name: string; ranges: TimelineAnnotation[] }[] {
+  annotations: readonly results.TimelineAnnotation[],
+): { sign: string; name: string; ranges: results.TimelineAnnotation[] }[] {
   return [...groupBy(annotations, ({ name }) => name)]
     .slice(0, MOST_LANES)
     .map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
@@ -265,7 +257,7 @@ function annotationLanes(
 
 const TICKS = 4;
 
-function scales(trace: TimelineTrace): ChartScale[] {
+function scales(trace: results.TimelineTrace): ChartScale[] {
   const { range } = trace;
   const places = Array.from({ length: TICKS + 1 }, (_, i) => i / TICKS);
   const seqAt = (at: number): number => {
@@ -273,7 +265,7 @@ function scales(trace: TimelineTrace): ChartScale[] {
     return range.first_seq + Math.round(at * entries);
   };
   /** The last slice with an entry that begins at or before a place. */
-  const columnAt = (at: number): TimelineColumn | undefined =>
+  const columnAt = (at: number): results.TimelineColumn | undefined =>
     trace.columns.findLast((column) => column.first_seq !== null && column.column <= at * trace.column_count);
   if (range.first_time_us === null || range.last_time_us === null)
     return [{ title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) }];
@@ -318,13 +310,13 @@ function areaLegend(drawn: string, ascii: boolean): string {
   return [`${signs.full} allocated`, ...shown].join('  ');
 }
 
-function legend(trace: TimelineTrace): d.MaybePart {
+function legend(trace: results.TimelineTrace): d.MaybePart {
   const { marks, range, nvtx } = trace;
   const first = range.first_time_us;
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): d.Text =>
     d.t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const reached = ({ first_seq: from, last_seq: to, time_us: time }: TimelinePeak): d.Text =>
+  const reached = ({ first_seq: from, last_seq: to, time_us: time }: results.TimelinePeak): d.Text =>
     from === range.first_seq
       ? 'from the start on'
       : d.t`first after ${after(from, time)}${from === to ? '' : d.t` (or up to ${to - from} later)`}`;
@@ -377,7 +369,7 @@ const CSV_COLUMNS = [
 ] as const;
 
 /** The series of every device, with a heading; unknown is the empty field. */
-export function timelineCsv(result: TimelineResult): string {
+export function timelineCsv(result: results.TimelineResult): string {
   const lines = [csvLine(['snapshot', 'rank', 'device', ...CSV_COLUMNS])];
   for (const { handle, rank, devices } of result.snapshots)
     for (const { device, trace } of devices)

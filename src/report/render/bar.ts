@@ -3,32 +3,13 @@ import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
 import type { Bar } from '../document/document.js';
 import { wrap } from '../plain-text.js';
+import { wordTable } from '../words/fill.js';
 
-/** By name of the part; the densest for what is allocated, or held as a whole. */
-const SIGNS: Readonly<Record<string, string>> = {
-  allocated: '█',
-  reserved: '█',
-  'this process': '█',
-  'reserved at peak': '█',
-  'reserved at dump': '█',
-  cached: '▒',
-  'reserved beyond it': '▒',
-  'pending free': '╱',
-  'private pools': '▓',
-  'private pools, free': '╲',
-  'outside PyTorch': '░',
-  'other processes': '─',
-  'other processes or driver': '═',
-  free: '·',
-  'free above the limit': '·',
-  'free or outside PyTorch': ':',
-  'headroom or outside PyTorch': ':',
-};
 /** Of parts that should not be: a contradiction, more than the total. */
 const ODD_SIGN = '?';
 const LEAST_CELLS = 10;
 
-export const signOf = (name: string): string => SIGNS[name] ?? ODD_SIGN;
+export const signOf = (name: string): string => wordTable('codes', 'bar_signs')[name] ?? ODD_SIGN;
 
 /** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB  ▒ cached 18.81 GiB  …`. */
 export function barLines({ total, parts, when }: Bar, width: number): string[] {

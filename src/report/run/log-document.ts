@@ -4,7 +4,7 @@ import { maxOf } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
-import { ENDINGS } from '../launch-text.js';
+import { endingWord } from '../launch-text.js';
 import { countOr, plain, rankWords } from '../text-pieces.js';
 import { launchSection } from './launch-table.js';
 import { doubtfulParts, memoryGroupTable } from './memory-document.js';
@@ -122,7 +122,7 @@ function launch({ attempts: [only], files, first_failure: first }: LogRun): d.Te
   return printed([
     ending === 'unknown' && phase !== null
       ? `last phase ${plain(phase)}`
-      : d.t`${ENDINGS[ending]}${line === null || isFirst ? '' : d.t` (${files > 1 && file !== null ? d.t`${d.code(file)} ` : ''}line ${line})`}`,
+      : d.t`${endingWord(ending)}${line === null || isFirst ? '' : d.t` (${files > 1 && file !== null ? d.t`${d.code(file)} ` : ''}line ${line})`}`,
     start === null ? null : d.t`started ${{ value: start, unit: 'clock' }}`,
   ]);
 }

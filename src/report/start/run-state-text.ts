@@ -3,9 +3,10 @@ import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStep } from '../../model/run-state.js';
 import { counted, formatBytes, formatCount } from '../../model/units.js';
-import { ENDINGS, endingCounts, launchText } from '../launch-text.js';
+import { endingCounts, endingWord, launchText } from '../launch-text.js';
 import { printable } from '../plain-text.js';
 import { rankList, rankWords, stepTime } from '../text-pieces.js';
+import { wordTable } from '../words/fill.js';
 
 /** The run as a whole is the answer: nothing failed, or nothing shows why it was ended. */
 export function isRunAnswer({ cause }: Verdict, { run_state: run, first_failure: first }: DiagnoseResult): boolean {
@@ -35,16 +36,11 @@ export function stateTitle(run: RunState): string {
     case 'ended_by_launcher':
       return `ended by its launcher${after('after', at)}, reason unknown`;
     default:
-      return `${ENDINGS[run.state]}${after('after', at)}`;
+      return `${endingWord(run.state)}${after('after', at)}`;
   }
 }
 
-const REASONS: Partial<Record<RunState['state'], string>> = {
-  running_or_cut: 'no line reports a failure or the end',
-  ended_by_launcher: 'no line shows why; another rank may have printed it',
-};
-
-export const stateReason = ({ state }: RunState): string => REASONS[state] ?? '';
+export const stateReason = ({ state }: RunState): string => wordTable('codes', 'state_reasons')[state] ?? '';
 
 export interface RunLine {
   readonly label: 'MEMORY' | 'GROWTH' | 'STEP';
@@ -82,18 +78,9 @@ function peakText({ of, bytes, rank, allocated_bytes: allocated, ...peak }: RunP
   return `peak ${of} ${formatBytes(bytes)}${device}${where}${headroomText}${live}`;
 }
 
-const METRICS: Readonly<Record<string, string>> = {
-  allocated: 'allocated memory',
-  active: 'active memory',
-  reserved: 'reserved memory',
-  max_allocated: 'peak allocated',
-  max_active: 'peak active',
-  max_reserved: 'peak reserved',
-};
-
 function growthText({ metric, rank, rises, at_iterations: at, grown_bytes: grown, ...growth }: RunGrowth): string {
   const { bytes_per_iteration: slope, full_at_iteration: full } = growth;
-  const who = `${METRICS[metric] ?? metric}${rank === null ? '' : ` of rank ${rank}`}`;
+  const who = `${wordTable('codes', 'growth_metrics')[metric] ?? metric}${rank === null ? '' : ` of rank ${rank}`}`;
   const list = at.map((iteration) => formatCount(iteration));
   const when =
     rises > at.length
@@ -164,7 +151,7 @@ export function launchesTitle({ launch_ooms: ooms }: DiagnoseResult): string | n
 /** Of the judged launch, for a headline. */
 export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseResult): string {
   const ending = ends.find(({ attempt }) => attempt === judged)?.ending ?? 'unknown';
-  return `launch ${judged} of ${formatCount(ends.length)} ${ending === 'unknown' ? 'running or cut' : ENDINGS[ending]}`;
+  return `launch ${judged} of ${formatCount(ends.length)} ${ending === 'unknown' ? 'running or cut' : endingWord(ending)}`;
 }
 
 /** Launches with an OOM first, then the ends of the others, the last ones. */
@@ -216,7 +203,9 @@ function endTexts(ends: readonly LaunchEnd[]): string {
   if (groups.length > MOST_GROUPS) return endingCounts(ends);
   return groups
     .map(({ ending, ends: some }) =>
-      some.length === 1 ? launchText(some[0]!) : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${ENDINGS[ending]}`,
+      some.length === 1
+        ? launchText(some[0]!)
+        : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${endingWord(ending)}`,
     )
     .join(' · ');
 }

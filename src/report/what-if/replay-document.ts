@@ -1,23 +1,9 @@
 /** How exactly a trace is replayed, and what keeps a device from being exact. */
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import * as d from '../document/document.js';
+import { wordOf, wordTable } from '../words/fill.js';
 
-const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
-  address: 'address (torch ≤ 2.11)',
-  block_counter: 'block counter (torch 2.12)',
-  segment_counter: 'segment counter (torch ≥ 2.13)',
-};
-
-const KINDS: Readonly<Record<string, string>> = {
-  address: 'the model puts it elsewhere',
-  reuse_predicted: 'the model reuses a free block, torch called the driver',
-  growth_predicted: 'the model calls the driver, torch reused a free block',
-  growth_differs: 'the model requests something else from the driver',
-  oom_predicted: 'the model runs out of memory, torch did not',
-  oom_not_predicted: 'torch ran out of memory, the model does not',
-  release_differs: 'other segments or pages are given back',
-  stray_growth: 'memory from the driver that no request is for',
-};
+const variantName = wordOf('codes', 'replay_variants');
 
 export const replayDocument = ({ schema, snapshots }: ReplayResult): d.Document =>
   d.document(
@@ -48,7 +34,7 @@ function deviceSection(one: ReplayDevice): d.MaybePart {
       d.fact('driver_calls', differing === 0 ? d.count(calls) : d.t`${calls} (${differing} differ)`),
       d.fact('final_state', one.final_state_equal ? 'equal' : 'differs'),
       d.fact('settings', settings === '' ? 'default' : d.code(settings)),
-      d.fact('ties', VARIANTS[one.variant]),
+      d.fact('ties', variantName(one.variant)),
       flushes.forced + flushes.explicit > 0 &&
         d.fact('flushes', d.t`${flushes.forced} forced, ${flushes.explicit} explicit`),
     ]),
@@ -86,7 +72,7 @@ function mismatchSection({ first_mismatch: first, mismatches }: ReplayDevice): d
   return d.section(
     d.joined(
       [
-        d.t`First of ${d.as('mismatches', d.count(mismatches))} mismatches: entry ${d.as('seq', d.count(seq))}${size === null ? '' : d.t` (${d.bytes(size)})`}: ${KINDS[kind] ?? kind}`,
+        d.t`First of ${d.as('mismatches', d.count(mismatches))} mismatches: entry ${d.as('seq', d.count(seq))}${size === null ? '' : d.t` (${d.bytes(size)})`}: ${wordTable('codes', 'mismatch_kinds')[kind] ?? kind}`,
         recorded !== null && d.t`recorded at ${d.code(`0x${recorded}`)}`,
         predicted !== null && d.t`predicted at ${d.code(`0x${predicted}`)}`,
       ],

@@ -2,6 +2,7 @@
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
 import { formatBytes } from '../../model/units.js';
 import { counted } from '../text-pieces.js';
+import { wordOf } from '../words/fill.js';
 
 /** The rows of one question: one, or the two bounds of a recording that begins with live memory. */
 export interface AskedRow {
@@ -42,12 +43,7 @@ function answerOf({ rows }: AskedRow, step: WhatIfResult['whole_step']): Answer 
   return rows.some((row) => isStepShort(row, step)) ? 'step_short' : 'yes';
 }
 
-const DEVICE_WORDS: Readonly<Record<Answer, string>> = {
-  yes: 'yes',
-  step_short: 'not to the end of the step',
-  unsure: 'not certain',
-  no: 'no',
-};
+const deviceAnswer = wordOf('codes', 'device_answers');
 
 const AT_MOST_NAMED = 2;
 
@@ -58,7 +54,7 @@ export function answerText(result: WhatIfResult): string {
     ({ first }) => first.target === null && first.capacity_bytes === recorded?.first.capacity_bytes,
   );
   const devices = deviceAnswers(result, asked);
-  const list = devices.map(({ label, answer }) => `${label} ${DEVICE_WORDS[answer]}`).join(', ');
+  const list = devices.map(({ label, answer }) => `${label} ${deviceAnswer(answer)}`).join(', ');
   const setting = devices[0]?.setting ?? 'recorded';
   if (result.recorded.oom === null) {
     if (devices.length === 0) return '';

@@ -1,18 +1,12 @@
 /** Which settings and capacities serve what a trace requested, and what else would. */
 import { groupBy } from '../../model/group-by.js';
 import { maxOf, minOf, sumOf } from '../../model/lists.js';
-import type {
-  EarlyFree,
-  LostFact,
-  WhatIfOutcomeName,
-  WhatIfPeak,
-  WhatIfResult,
-  WhatIfRow,
-} from '../../model/results/replay.js';
+import type * as results from '../../model/results/replay.js';
 import * as d from '../document/document.js';
+import { wordOf } from '../words/fill.js';
 import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
-export function whatIfDocument(result: WhatIfResult): d.Document {
+export function whatIfDocument(result: results.WhatIfResult): d.Document {
   const { schema, path, rank, device, recorded, replay, whole_step: step, edit, free_early: early } = result;
   const answer = answerText(result);
   return {
@@ -52,7 +46,7 @@ export function whatIfDocument(result: WhatIfResult): d.Document {
           d.column('capacity_bytes', (row) => row.capacity_bytes, { title: 'needs at least' }),
           recorded.capacity_bytes !== null &&
             d.column('delta_bytes', (row) => row.capacity_bytes - recorded.capacity_bytes!, { title: 'change' }),
-          d.column('bound', ({ bound }) => LEAST_BOUNDS[bound], { title: '' }),
+          d.column('bound', ({ bound }) => leastBound(bound), { title: '' }),
         ],
         { key: 'least_capacity' },
       ),
@@ -73,7 +67,7 @@ export function whatIfDocument(result: WhatIfResult): d.Document {
   };
 }
 
-function recordedText(recorded: WhatIfResult['recorded']): d.Text {
+function recordedText(recorded: results.WhatIfResult['recorded']): d.Text {
   const { oom, capacity_bytes: capacity, taken_by_others_bytes: taken, outside_bytes: outside } = recorded;
   const total = recorded.device_total_bytes;
   return d.joined(
@@ -89,20 +83,15 @@ function recordedText(recorded: WhatIfResult['recorded']): d.Text {
   );
 }
 
-const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
-  fits: 'fits',
-  same_oom: 'same OOM',
-  earlier_oom: 'earlier OOM',
-  later_oom: 'later OOM',
-};
+const outcomeName = wordOf('codes', 'what_if_outcomes');
 
 /** Next to longer names only shorter rows fit, without what a setting costs: waste and driver calls. */
 const LONGEST_WITH_COSTS = 26;
 
 /** One row for each question: for both bounds where the outcome is the same. Missing bytes are a negative headroom. */
-function settingTable({ settings, targets, whole_step: step }: WhatIfResult): d.MaybePart {
+function settingTable({ settings, targets, whole_step: step }: results.WhatIfResult): d.MaybePart {
   const labels = new Map(targets.map(({ name, label }) => [name, label]));
-  const nameOf = ({ setting, target }: WhatIfRow): string => {
+  const nameOf = ({ setting, target }: results.WhatIfRow): string => {
     if (target === null) return setting;
     return `${labels.get(target) ?? target}${setting === 'recorded' ? '' : `, ${setting}`}`;
   };
@@ -113,14 +102,17 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): d.
   });
   const isLimited = settings.some((row) => row.capacity_bytes !== null);
   const showsCosts = !isLimited || settings.every((row) => row.robust && nameOf(row).length <= LONGEST_WITH_COSTS);
-  const most = ({ rows }: AskedRow, of: (row: WhatIfRow) => number, figure: (value: number) => d.Text): d.Cell =>
-    d.t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
+  const most = (
+    { rows }: AskedRow,
+    of: (row: results.WhatIfRow) => number,
+    figure: (value: number) => d.Text,
+  ): d.Cell => d.t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
   return d.table(
     asked,
     [
       d.names('setting', ({ first }) => nameOf(first)),
       isLimited && d.column('capacity_bytes', ({ first }) => first.capacity_bytes),
-      d.column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : OUTCOMES[first.outcome])),
+      d.column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : outcomeName(first.outcome))),
       d.column('reserved_bytes', peakText),
       isLimited && d.column('headroom_bytes', headroom),
       showsCosts && d.column('waste_bytes', (question) => most(question, (row) => row.unused_at_peak_bytes, d.bytes)),
@@ -158,7 +150,7 @@ function headroom({ rows, first }: AskedRow): d.Cell {
   return short.length === 0 ? null : -maxOf(short);
 }
 
-const LOST: Readonly<Record<LostFact, string>> = {
+const LOST: Readonly<Record<results.LostFact, string>> = {
   pending_frees:
     'frees waited for other streams: when they complete on another device, or with other flushes, is in no file',
   flushes: 'the program empties its cache: where that gave nothing back, the trace has no entry of it',
@@ -176,7 +168,7 @@ function noteParts({
   calibration_bytes: error,
   repeats_oom: repeats,
   lost,
-}: WhatIfResult): d.MaybePart[] {
+}: results.WhatIfResult): d.MaybePart[] {
   const isOpen = settings.some(({ bound }) => bound === 'optimistic' || bound === 'pessimistic');
   const isUnsure = settings.some((row) => row.bound === 'interval' || !row.robust);
   const ofNote = groupBy(
@@ -205,13 +197,9 @@ function noteParts({
   ];
 }
 
-const LEAST_BOUNDS = {
-  exact: '',
-  likeliest: 'in the likeliest case',
-  optimistic: 'the start packed afresh',
-} as const;
+const leastBound = wordOf('codes', 'least_bounds');
 
-const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>): d.MaybePart =>
+const editSection = ({ edits, before, after }: NonNullable<results.WhatIfResult['edit']>): d.MaybePart =>
   d.section(
     d.joined(
       edits.map(({ site, scale }) => d.t`${scale === 0 ? 'without' : `${scale} ×`} ${d.code(site)}`),
@@ -227,10 +215,10 @@ const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>
 
 const peakSection = (
   key: string,
-  { seq, outcome, active_bytes: active, reserved_bytes: reserved, sites }: WhatIfPeak,
+  { seq, outcome, active_bytes: active, reserved_bytes: reserved, sites }: results.WhatIfPeak,
 ): d.MaybePart =>
   d.section(
-    d.t`${key}: ${OUTCOMES[outcome]}; peak live ${d.as('active_bytes', d.bytes(active))} ${seq < 0 ? 'before the first entry' : d.t`after entry ${seq}`}, peak reserved ${d.as('reserved_bytes', d.bytes(reserved))}`,
+    d.t`${key}: ${outcomeName(outcome)}; peak live ${d.as('active_bytes', d.bytes(active))} ${seq < 0 ? 'before the first entry' : d.t`after entry ${seq}`}, peak reserved ${d.as('reserved_bytes', d.bytes(reserved))}`,
     { key, fields: { seq, outcome } },
     d.table(
       sites,
@@ -246,7 +234,7 @@ const peakSection = (
 /** Sites of the blocks of one early free. */
 const MOST_SITES = 3;
 
-const earlySection = (frees: readonly EarlyFree[]): d.MaybePart =>
+const earlySection = (frees: readonly results.EarlyFree[]): d.MaybePart =>
   d.section(
     'What would have had to be free for the request to find a hole, least bytes first',
     {},

@@ -2,7 +2,7 @@
 import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '../../../model/results/nsys.js';
 import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
-import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
+import { driverOwner } from '../../words/fill.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
 
 /** Threads of one moment. */
@@ -38,7 +38,7 @@ function ownerTable(moments: readonly NsysMomentShares[]): d.MaybePart {
   return d.table(
     [...owners, null],
     [
-      d.column('owner', (owner) => (owner === null ? 'sum' : DRIVER_OWNER_WORDS[owner])),
+      d.column('owner', (owner) => (owner === null ? 'sum' : driverOwner(owner))),
       ...moments.map((one) =>
         d.column<(typeof owners)[number] | null>(
           `${one.moment.replace(' ', '_')}_bytes`,
@@ -63,7 +63,7 @@ function groupTable(groups: readonly NsysAllocationGroup[], limit: number): d.Ma
       groups.some(({ live_at_oom_bytes: size }) => size !== null) &&
         d.column('live_at_oom_bytes', (group) => group.live_at_oom_bytes ?? 0, { title: 'at oom' }),
       ...d.fieldsOf(groups, 'allocated_bytes', ['allocations', 'times']),
-      d.column('owner', (group) => DRIVER_OWNER_WORDS[group.owner]),
+      d.column('owner', (group) => driverOwner(group.owner)),
       groups.some(({ api }) => api !== null) && d.names('call', ({ api }) => api ?? ''),
       groups.some((group) => placeOf(group) !== '') &&
         d.names('place', (group) => excerpt(placeOf(group)), { title: 'range or thread' }),
