@@ -1,4 +1,5 @@
 /** Whose memory was live: components, where they come from, how they are known. */
+
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
 import type * as results from '../../model/results/attribute.js';
@@ -6,6 +7,7 @@ import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import * as d from '../document/document.js';
 import { afterEntry, plain } from '../text-pieces.js';
+import { sayings } from '../words/say.js';
 import { deviceTitle } from './device-title.js';
 
 /** Rows below this part of the device are summed up. */
@@ -29,6 +31,8 @@ export function attributeDocument({
     annotated !== undefined && annotatedSection(annotated),
   );
 }
+
+const say = sayings('moment', 'attribute');
 
 const bytesOf = (rows: readonly results.ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
 
@@ -61,17 +65,26 @@ function deviceTable(devices: readonly results.AttributedDevice[]): d.MaybePart 
 }
 
 function deviceSection(device: results.AttributedDevice, moment: string): d.MaybePart {
-  const { handle, rank, stage, seq, basis, total_bytes: total } = device;
+  const { handle, rank, stage, seq, basis, total_bytes: total, components, accumulation } = device;
+  const shareBy = (by: results.ComponentBytes['by']): number =>
+    bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total);
+  const hasRequested = components.every(({ requested_bytes: requested }) => requested !== null);
+  const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
   return d.section(
     d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
     { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
-    d.paragraph(
-      d.t`at ${moment}, ${afterEntry(seq)}: ${d.as('total_bytes', d.bytes(total))} live in ${d.counted(device.blocks, 'block', 'blocks', 'blocks')} of ${d.as('reserved_bytes', d.bytes(device.reserved_bytes))} reserved${basis === 'actual' ? '' : ' (approximate: the trace contradicts itself)'}`,
-    ),
+    d.paragraph(say('live', device, { moment, after: afterEntry(seq) })),
     componentTable(device),
-    d.paragraph(d.t`known ${basisText(device)}${roundingText(device)}`),
+    d.paragraph(
+      say('known', {
+        ...{ rule_share: shareBy('rule'), inference_share: shareBy('inference'), none_share: shareBy('none') },
+        beyond_bytes: hasRequested && beyond >= LEAST_ROUNDING * total && beyond,
+      }),
+    ),
     d.items(
-      device.accumulation.flatMap((point) => pointText(point, total)),
+      accumulation.flatMap((point) =>
+        point.frame === null ? [] : [say('below', point, { total_bytes: total, caller: point.callers[0] })],
+      ),
       { key: 'accumulation' },
     ),
     groupTable(device),
@@ -131,31 +144,8 @@ const inferenceOf = (rows: readonly results.ComponentBytes[]): string => {
   return [...new Set(names)].join(', ');
 };
 
-function basisText({ components, total_bytes: total }: results.AttributedDevice): d.Text {
-  const of = (by: results.ComponentBytes['by']) =>
-    d.as(`${by}_share`, d.share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
-  return d.t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
-}
-
 /** Shown from here on: then components that hold the same tensors differ visibly. */
 const LEAST_ROUNDING = 0.005;
-
-function roundingText({ components, total_bytes: total }: results.AttributedDevice): d.Text {
-  if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
-  const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
-  return beyond < LEAST_ROUNDING * total ? '' : d.t`; ${d.bytes(beyond)} more than was requested`;
-}
-
-function pointText(
-  { frame, callers: [caller], component, share: part }: results.AccumulationPoint,
-  total: number,
-): d.Text[] {
-  if (frame === null) return [];
-  const isAll = component === null;
-  return [
-    d.t`${d.share(part)} of ${isAll ? d.t`all ${d.bytes(total)}` : component} below ${d.code(frame)}${isAll && caller !== undefined ? d.t`, called by ${d.code(caller)}` : ''}`,
-  ];
-}
 
 function groupTable({ groups, other_groups: others }: results.AttributedDevice): d.MaybePart {
   if (groups === undefined) return null;
@@ -193,25 +183,18 @@ function annotatedSection({
   const look = { key: 'annotated' };
   if (matched.length === 0)
     return d.section(title, look, d.paragraph('no frame of the recording is of a file of this name'));
-  const shown = new Set<number>();
-  lines.forEach(({ bytes: size }, i) => {
-    if (size > 0) for (let near = i - CONTEXT; near <= i + CONTEXT; near += 1) shown.add(near);
-  });
+  const isNear = (i: number): boolean =>
+    lines.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).some((line) => line.bytes > 0);
   const cell = (value: number): string => (value === 0 ? '' : formatBytes(value)).padStart(FIGURE);
-  let last = -1;
-  const listing = lines.flatMap(({ line, text, bytes: size, self_bytes: self }, i) => {
-    if (!shown.has(i)) return [];
-    const gap = last >= 0 && i > last + 1 ? ['          …'] : [];
-    last = i;
-    return [...gap, `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`];
-  });
+  const shown = lines.flatMap((line, i) => (isNear(i) ? [{ ...line, i }] : []));
+  const listing = shown.flatMap(({ line, text, bytes: size, self_bytes: self, i }, n) => [
+    ...(n > 0 && i > shown[n - 1]!.i + 1 ? ['          …'] : []),
+    `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`,
+  ]);
   return d.section(
     d.t`${title}, as ${d.joined(matched.map(d.code), ', ')}`,
     look,
     d.quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
-    beyond > 0 &&
-      d.note(
-        d.t`${d.as('beyond_bytes', d.bytes(beyond))} belong to lines this file does not have: it is another version`,
-      ),
+    beyond > 0 && d.note(say('beyond', { beyond_bytes: beyond })),
   );
 }

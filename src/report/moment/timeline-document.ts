@@ -1,4 +1,5 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+
 import { groupBy } from '../../model/group-by.js';
 import type { NvtxAt } from '../../model/results/nsys.js';
 import type * as results from '../../model/results/timeline.js';
@@ -18,6 +19,7 @@ import { duration } from '../document/values.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
 import { stepParts } from '../run/step-parts.js';
 import { csvLine } from '../store/sql-text.js';
+import { sayings } from '../words/say.js';
 import { componentRows } from './component-chart.js';
 import { deviceTitle } from './device-title.js';
 
@@ -31,6 +33,8 @@ export interface TimelineLook {
   /** Steps to list; undefined = all. */
   readonly steps: number | undefined;
 }
+
+const say = sayings('moment', 'timeline');
 
 export const timelineDocument = ({ schema, snapshots }: results.TimelineResult, look: TimelineLook): d.Document =>
   d.document(
@@ -56,14 +60,7 @@ function deviceSection(
   const { path, handle, rank } = snapshot;
   const title = deviceTitle({ path, rank, device });
   const key = { key: 'devices', isOneOf: true, fields: { handle, rank, device } };
-  if (trace === null)
-    return d.section(
-      title,
-      key,
-      d.paragraph(
-        d.t`no trace recorded; at the dump ${d.as('active_bytes', d.bytes(dump.active_bytes))} active of ${d.as('reserved_bytes', d.bytes(dump.reserved_bytes))} reserved`,
-      ),
-    );
+  if (trace === null) return d.section(title, key, d.paragraph(say('dump', dump)));
   return d.section(
     title,
     key,
@@ -88,20 +85,12 @@ function chartLines(trace: results.TimelineTrace, { height, ascii }: TimelineLoo
 }
 
 /** The same columns again, in letters of what they are made of. */
-function componentParts(
-  { components, columns, column_count: columnCount }: results.TimelineTrace,
-  look: TimelineLook,
-): d.MaybePart[] {
+function componentParts(trace: results.TimelineTrace, look: TimelineLook): d.MaybePart[] {
+  const { components } = trace;
   if (components === undefined || components.components.length === 0) return [];
-  const byColumn = new Map(columns.map(({ column }, i) => [column, components.bytes[i]!]));
-  let held = components.bytes[0]!;
-  const series = Array.from({ length: columnCount }, (_, i) => {
-    held = byColumn.get(i) ?? held;
-    return held;
-  });
+  const series = { ...components, bytes: heldSlices(trace, components.bytes) };
   const { axis, tick, corner, floor } = chartSigns(look.ascii);
-  const draw = (width: number) =>
-    componentRows({ ...components, bytes: series }, Math.max(1, width - GUTTER), look.height);
+  const draw = (width: number) => componentRows(series, Math.max(1, width - GUTTER), look.height);
   const lines = (width: number): string[] => {
     const { rows, topBytes } = draw(look.width ?? width);
     const top = formatBytes(topBytes).replace(/ (.).*$/, '$1');
@@ -110,59 +99,43 @@ function componentParts(
       `${gutter('0')} ${corner}${floor.repeat(Math.max(1, (look.width ?? width) - GUTTER))}`,
     ];
   };
-  return [
-    { type: 'drawing', lines },
-    d.paragraph(
-      d.joined(
-        draw(GUTTER).legend.map(
-          ({ sign, component, bytes: most }) =>
-            d.t`${sign} ${component} ≤ ${d.as(`${component}_bytes`, d.bytes(most))}`,
-        ),
-        ' · ',
-      ),
-    ),
-  ];
+  const legendTexts = draw(GUTTER).legend.map(
+    ({ sign, component, bytes: most }) => d.t`${sign} ${component} ≤ ${d.as(`${component}_bytes`, d.bytes(most))}`,
+  );
+  return [{ type: 'drawing', lines }, d.paragraph(d.joined(legendTexts, ' · '))];
 }
 
 function traceText(trace: results.TimelineTrace): d.Text {
-  const { range, by, basis, column_count: columns } = trace;
+  const { range, column_count: columns } = trace;
   const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
   const shown = last - first + 1;
-  const perColumn = d.t`${Math.ceil(shown / columns)} entries a column`;
-  return d.joined(
-    [
-      trace.zoomed
-        ? d.t`entries ${first} to ${last} of ${trace.entries}`
-        : d.counted(trace.entries, 'entry', 'entries', 'entries'),
-      from === null || to === null
-        ? 'no times recorded'
-        : d.t`${duration(to - from)} from ${{ value: from, unit: 'clock' }} UTC`,
-      by === 'time' ? 'by time' : shown > columns ? perColumn : 'each entry has its column',
-      basis === 'approximate' && 'approximate: the trace contradicts itself',
-    ],
-    ' · ',
-  );
+  return say('trace', trace, range, {
+    span_us: from === null || to === null ? null : to - from,
+    in_column: shown > columns && Math.ceil(shown / columns),
+  });
 }
 
-/**
- * One chart column for each slice; a slice without a row holds the one before it. A free is two entries, and a slice
- * that begins between them shows the block as pending: that is only waiting if it was not allocated in the slice
- * before.
- */
 function chartColumns(trace: results.TimelineTrace): ChartColumn[] {
-  const bySlice = new Map(trace.columns.map((column) => [column.column, column]));
-  let held = trace.columns[0]!;
   let allocatedBefore = 0;
-  return Array.from({ length: trace.column_count }, (_, i) => {
-    held = bySlice.get(i) ?? held;
-    const between = held.active_max_bytes <= allocatedBefore;
-    allocatedBefore = held.allocated_max_bytes;
+  return heldSlices(trace, trace.columns).map((slice) => {
+    const between = slice.active_max_bytes <= allocatedBefore;
+    allocatedBefore = slice.allocated_max_bytes;
     return {
-      allocatedMinBytes: held.allocated_min_bytes,
-      allocatedMaxBytes: held.allocated_max_bytes,
-      activeMaxBytes: between ? held.allocated_max_bytes : held.active_max_bytes,
-      reservedMaxBytes: held.reserved_max_bytes,
+      allocatedMinBytes: slice.allocated_min_bytes,
+      allocatedMaxBytes: slice.allocated_max_bytes,
+      activeMaxBytes: between ? slice.allocated_max_bytes : slice.active_max_bytes,
+      reservedMaxBytes: slice.reserved_max_bytes,
     };
+  });
+}
+
+/** Of each slice what is given of its row; a slice without a row holds the one before it. */
+function heldSlices<Of>({ columns, column_count: count }: results.TimelineTrace, of: readonly Of[]): Of[] {
+  const bySlice = new Map(columns.map(({ column }, i) => [column, of[i]!]));
+  let held = of[0]!;
+  return Array.from({ length: count }, (_, i) => {
+    held = bySlice.get(i) ?? held;
+    return held;
   });
 }
 
@@ -182,26 +155,22 @@ function lanes(trace: results.TimelineTrace): ChartLane[] {
     { at: at(marks.peak_active.first_seq, marks.peak_active.time_us), sign: 'P' },
     ...marks.snapshots.map((point) => ({ at: at(point.seq, point.time_us), sign: 'S' })),
   ];
-  const lines = markLanes(signs, trace.column_count);
-  // A flush goes before almost every failure, and would be hidden by its mark.
-  if (marks.flushes.length > 0)
-    lines.push({
-      title: 'flush',
-      marks: marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' })),
-    });
-  if (steps.rows.length > 0)
-    lines.push({
-      title: 'steps',
-      marks: steps.rows.flatMap((step) =>
-        numbered(at(step.first_seq, step.start_us), step.step, steps.rows.length, trace),
-      ),
-    });
-  for (const lane of annotationLanes(marks.annotations))
-    lines.push({
-      title: lane.sign,
-      marks: lane.ranges.flatMap((range) => bar(range, trace)),
-    });
-  return lines;
+  const flushes = marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' }));
+  const numbers = steps.rows.flatMap((step) =>
+    numbered(at(step.first_seq, step.start_us), step.step, steps.rows.length, trace),
+  );
+  return [
+    ...markLanes(signs, trace.column_count),
+    // A flush goes before almost every failure, and would be hidden by its mark.
+    ...[
+      { title: 'flush', marks: flushes },
+      { title: 'steps', marks: numbers },
+    ].filter((lane) => lane.marks.length > 0),
+    ...annotationLanes(marks.annotations).map(({ sign, ranges }) => ({
+      title: sign,
+      marks: ranges.flatMap((range) => bar(range, trace)),
+    })),
+  ];
 }
 
 /** Marks that would overlap go to a second line, for instance the peak just before the failure. */
@@ -258,44 +227,30 @@ function annotationLanes(
 const TICKS = 4;
 
 function scales(trace: results.TimelineTrace): ChartScale[] {
-  const { range } = trace;
-  const places = Array.from({ length: TICKS + 1 }, (_, i) => i / TICKS);
-  const seqAt = (at: number): number => {
-    const entries = range.last_seq - range.first_seq;
-    return range.first_seq + Math.round(at * entries);
-  };
+  const { first_seq: from, last_seq: to, first_time_us: first, last_time_us: last } = trace.range;
+  const scale = (title: string, textAt: (at: number) => string): ChartScale => ({
+    title,
+    labels: Array.from({ length: TICKS + 1 }, (_, i) => ({ at: i / TICKS, text: textAt(i / TICKS) })),
+  });
+  const bySeq = scale('entry', (at) => formatCount(from + Math.round(at * (to - from))));
+  if (first === null || last === null) return [bySeq];
+  const span = last - first;
   /** The last slice with an entry that begins at or before a place. */
   const columnAt = (at: number): results.TimelineColumn | undefined =>
     trace.columns.findLast((column) => column.first_seq !== null && column.column <= at * trace.column_count);
-  if (range.first_time_us === null || range.last_time_us === null)
-    return [{ title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) }];
-  const first = range.first_time_us;
-  const span = range.last_time_us - first;
-  if (trace.by === 'time')
-    return [
-      { title: 'time', labels: places.map((at) => ({ at, text: `+${duration(at * span, span)}` })) },
-      {
-        title: 'entry',
-        labels: places.map((at) => {
-          const column = columnAt(at);
-          const isHeld = column !== undefined && column.column < Math.floor(at * trace.column_count);
-          const seq = at === 1 ? range.last_seq : ((isHeld ? column.last_seq : column?.first_seq) ?? null);
-          return { at, text: seq === null ? '' : formatCount(seq) };
-        }),
-      },
-    ];
-  const timeAt = (at: number): number | null =>
-    at === 0 ? first : at === 1 ? range.last_time_us : (columnAt(at)?.first_time_us ?? null);
-  return [
-    { title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) },
-    {
-      title: 'time',
-      labels: places.map((at) => {
-        const time = timeAt(at);
-        return { at, text: time === null ? '' : `+${duration(time - first, span)}` };
-      }),
-    },
-  ];
+  const seqText = (at: number): string => {
+    const column = columnAt(at);
+    const isHeld = column !== undefined && column.column < Math.floor(at * trace.column_count);
+    const seq = at === 1 ? to : ((isHeld ? column.last_seq : column?.first_seq) ?? null);
+    return seq === null ? '' : formatCount(seq);
+  };
+  const timeText = (at: number): string => {
+    const time = at === 0 ? first : at === 1 ? last : (columnAt(at)?.first_time_us ?? null);
+    return time === null ? '' : `+${duration(time - first, span)}`;
+  };
+  return trace.by === 'time'
+    ? [scale('time', (at) => `+${duration(at * span, span)}`), scale('entry', seqText)]
+    : [bySeq, scale('time', timeText)];
 }
 
 /** Only the shades that the chart shows. */
@@ -312,46 +267,40 @@ function areaLegend(drawn: string, ascii: boolean): string {
 
 function legend(trace: results.TimelineTrace): d.MaybePart {
   const { marks, range, nvtx } = trace;
+  const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
   const first = range.first_time_us;
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): d.Text =>
     d.t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const reached = ({ first_seq: from, last_seq: to, time_us: time }: results.TimelinePeak): d.Text =>
-    from === range.first_seq
-      ? 'from the start on'
-      : d.t`first after ${after(from, time)}${from === to ? '' : d.t` (or up to ${to - from} later)`}`;
-  const list: d.Fact[] = [];
-  const add = (sign: string, key: string, text: d.Text): void => void list.push(d.fact(key, text, { title: sign })!);
-  const addNvtx = (key: string, at: NvtxAt | null | undefined): void =>
-    nvtxTexts(at).forEach((text, i) => void add('', `${key}_nvtx_${i + 1}`, text));
-  const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
-  add('P', 'peak_active', d.t`peak: ${d.as('bytes', d.bytes(peak.bytes))} active, ${reached(peak)}`);
-  addNvtx('peak', nvtx?.peak);
-  add('', 'peak_reserved', d.t`most reserved: ${d.as('bytes', d.bytes(reserved.bytes))}, ${reached(reserved)}`);
-  for (const [i, oom] of ooms.slice(0, MOST_OOMS).entries()) {
-    const free = oom.device_free_bytes === null ? '' : d.t`, ${d.bytes(oom.device_free_bytes)} free on the device`;
-    const requested = d.as('requested_bytes', d.bytes(oom.requested_bytes));
-    add('O', `oom_${i + 1}`, d.t`out of memory: requested ${requested}${free} (${after(oom.seq, oom.time_us)})`);
-  }
-  addNvtx('oom', nvtx?.oom);
-  if (ooms.length > MOST_OOMS) add('O', 'ooms', d.t`${ooms.length - MOST_OOMS} more OOM entries`);
-  const [snapshot] = snapshots;
-  if (snapshot !== undefined) {
-    const more = snapshots.length > 1 ? d.t` and ${snapshots.length - 1} more` : '';
-    add('S', 'snapshot', d.t`snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
-  }
-  if (marks.flush_count > 0)
-    add(
-      'f',
-      'flushes',
-      d.t`${d.counted(marks.flush_count, 'flush', 'flushes', 'count')}: ${d.as('bytes', d.bytes(marks.flush_bytes))} given back to the driver`,
-    );
+  const reached = ({ bytes, first_seq: from, last_seq: to, time_us: time }: results.TimelinePeak) => ({
+    ...{ bytes, after: after(from, time), later: to - from, is_start: from === range.first_seq },
+  });
+  const entry = (sign: string, key: string, sentence: string, ...records: object[]): d.Fact | null =>
+    d.fact(key, say(sentence, ...records), { title: sign });
+  const nvtxFacts = (key: string, at: NvtxAt | null | undefined): (d.Fact | null)[] =>
+    nvtxTexts(at).map((text, i) => d.fact(`${key}_nvtx_${i + 1}`, text, { title: '' }));
   const lanes = annotationLanes(marks.annotations);
-  for (const { sign, name, ranges } of lanes)
-    add(sign, `annotation_${sign}`, d.t`${d.code(name)} ×${d.count(ranges.length)}`);
   const more = new Set(marks.annotations.map(({ name }) => name)).size - lanes.length;
-  if (more > 0) add('', 'more_annotations', d.t`${more} more names (--json=full has all)`);
-  return d.facts(list);
+  return d.facts([
+    entry('P', 'peak_active', 'peak', reached(peak)),
+    ...nvtxFacts('peak', nvtx?.peak),
+    entry('', 'peak_reserved', 'reserved', reached(reserved)),
+    ...ooms
+      .slice(0, MOST_OOMS)
+      .map((oom, i) => entry('O', `oom_${i + 1}`, 'oom', oom, { after: after(oom.seq, oom.time_us) })),
+    ...nvtxFacts('oom', nvtx?.oom),
+    ooms.length > MOST_OOMS && entry('O', 'ooms', 'more_ooms', { more: ooms.length - MOST_OOMS }),
+    ...snapshots
+      .slice(0, 1)
+      .map((one) =>
+        entry('S', 'snapshot', 'snapshot', { after: after(one.seq, one.time_us), more: snapshots.length - 1 }),
+      ),
+    marks.flush_count > 0 && entry('f', 'flushes', 'flushes', marks),
+    ...lanes.map(({ sign, name, ranges }) =>
+      d.fact(`annotation_${sign}`, d.t`${d.code(name)} ×${ranges.length}`, { title: sign }),
+    ),
+    more > 0 && entry('', 'more_annotations', 'more_names', { more }),
+  ]);
 }
 
 const CSV_COLUMNS = [

@@ -210,3 +210,9 @@ export const textsOf =
   (topic: string, table: string) =>
   (code: string, record: object = {}): string =>
     fill(wordsOf(wordTable(topic, table), code), figuresOf(record)).replace(/^; /, '');
+
+/** The sentences of a table that have words, in its order. */
+export const textsAll = (topic: string, table: string, record: object): string[] =>
+  Object.keys(wordTable(topic, table))
+    .map((code) => textsOf(topic, table)(code, record))
+    .filter((text) => text !== '');
