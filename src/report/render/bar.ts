@@ -14,8 +14,8 @@ export const signOf = (name: string): string => wordTable('codes', 'bar_signs')[
 /** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB  ▒ cached 18.81 GiB  …`. */
 export function barLines({ total, parts, when }: Bar, width: number): string[] {
   const size = ` ${formatBytes(total)}`;
-  const beside = when === '' || size.length + when.length + LEAST_CELLS + 3 > width ? '' : ` ${when}`;
-  const cells = Math.max(LEAST_CELLS, width - size.length - beside.length - 2);
+  const suffix = when === '' || size.length + when.length + LEAST_CELLS + 3 > width ? '' : ` ${when}`;
+  const cells = Math.max(LEAST_CELLS, width - size.length - suffix.length - 2);
   const drawn = parts.filter(({ bytes }) => bytes > 0);
   const lengths = drawn.map(({ bytes }) => Math.max(1, Math.round((cells * bytes) / Math.max(1, total))));
   for (let extra = lengths.reduce((a, b) => a + b, 0) - cells; extra !== 0 && drawn.length > 0; ) {
@@ -29,9 +29,9 @@ export function barLines({ total, parts, when }: Bar, width: number): string[] {
       `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
     )
     .join('  ');
-  const below = beside === '' && when !== '' ? [when] : [];
+  const below = suffix === '' && when !== '' ? [when] : [];
   return [
-    `[${bar}]${size}${beside}`,
+    `[${bar}]${size}${suffix}`,
     ...[...below, legend].flatMap((text) => wrap(text, width)).map((line) => line.replaceAll('\u00a0', ' ')),
   ];
 }

@@ -199,8 +199,8 @@ function costText(fix: ShortFix): string | null {
 const MOST_REASONS = 2;
 
 /**
- * The results that decide. Where the device's memory does, what failed is shown by the request. What a message says
- * wrongly comes first where it is alone: its verdict has repeated what decides.
+ * The results that decide. Where the device's memory does, what failed is shown by the request. Wrong figures of a
+ * message come first where it is alone: its verdict has repeated what decides.
  */
 export function reasons(verdict: Verdict, isAlone = false): EvidenceResult[] {
   const { cause } = verdict;
@@ -241,13 +241,13 @@ export interface ShownRequest {
 export function requestOf(verdict: Verdict): ShownRequest | null {
   const { cause, request, evidence } = verdict;
   if (isOutsideGpu(cause)) return null;
-  const found = evidence.find(({ about }) => about === 'site')?.text;
-  const [, site = null, code = null] = (found === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(found)) ?? [];
+  const text = evidence.find(({ about }) => about === 'site')?.text;
+  const [, site = null, code = null] = (text === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(text)) ?? [];
   if (request === null || site?.includes(formatBytes(request.bytes)) === true)
     return site === null ? null : { text: site, code, isSize: false };
   const where = site === null && request.site !== null ? t` in ${verbatim(request.site)}` : null;
-  const text = joined([t`${bytes(request.bytes)}${where ?? ''}`, site], ', ');
-  return { text, code, isSize: site === null && where === null };
+  const size = t`${bytes(request.bytes)}${where ?? ''}`;
+  return { text: joined([size, site], ', '), code, isSize: site === null && where === null };
 }
 
 // ---- the run, and what else
@@ -306,22 +306,14 @@ export function failedTexts({ failed_sources: failed }: DiagnoseResult): string[
   return [`${more}${first.error.text} (${first.error.code})`];
 }
 
-/** Files that contain no failure, by format: what they are, and the verb that answers questions about them. */
-const OTHER_FILES: Readonly<Record<string, readonly [string, string]>> = {
-  config: ['a configuration', 'mbforensics lint'],
-  'device-monitor': ['samples of device memory', 'mbforensics log outside'],
-  'kubernetes-events': ['Kubernetes events', 'mbforensics log'],
-  nsys: ['an Nsight Systems export', 'mbforensics nsys'],
-  'profiler-timeline': ['a memory timeline of torch.profiler', 'mbforensics log profile'],
-  scalars: ['exported metrics', 'mbforensics log'],
-  'slurm-accounting': ['Slurm accounting', 'mbforensics log'],
-  tensorboard: ['TensorBoard events', 'mbforensics log'],
-  wandb: ['a W&B run', 'mbforensics log'],
-};
 const MOST_COMMANDS = 2;
 
+/** Of files that contain no failure: what they are, and the verb that answers questions about them. */
 const othersRead = ({ read_formats: formats }: DiagnoseResult): (readonly [string, string])[] =>
-  formats.flatMap((format) => (Object.hasOwn(OTHER_FILES, format) ? [OTHER_FILES[format]!] : []));
+  formats.flatMap((format) => {
+    const words = wordTable<readonly [string, string]>('start', 'other_files')[format];
+    return words === undefined ? [] : [words];
+  });
 
 export function nothingFound(result: DiagnoseResult): string {
   const contents = othersRead(result).map(([what]) => what);

@@ -17,7 +17,7 @@ const PARTS = /(\{[^}]*\})/;
 
 /** The notation is in `fill.ts`. */
 function said(template: string, figures: Filling): Text {
-  return resolved(template, figures)
+  const pieces = resolved(template, figures)
     .split(PARTS)
     .flatMap((part): readonly Piece[] => {
       const [match] = part.matchAll(FIGURE);
@@ -26,6 +26,7 @@ function said(template: string, figures: Filling): Text {
       const [first = '', ...more] = piecesOfFigure(name!, form, option, figures);
       return [part.startsWith('{@') ? as(field ?? name!.replace(/^.*\./, ''), first) : first, ...more];
     });
+  return pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces;
 }
 
 function piecesOfFigure(
@@ -70,7 +71,7 @@ function saidAll(topic: string, table: string, records: readonly object[]): (rea
   const figures = filling(records);
   return Object.entries(wordTable(topic, table)).flatMap(([code, template]) => {
     const text = said(template, figures);
-    return piecesOf(text).length === 0 ? [] : [[code, text] as const];
+    return text === '' ? [] : [[code, text] as const];
   });
 }
 

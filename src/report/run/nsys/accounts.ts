@@ -1,8 +1,10 @@
 /** Whose the driver's memory of one process and device is. */
+
 import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '../../../model/results/nsys.js';
 import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
 import { driverOwner } from '../../words/fill.js';
+import { sayAll } from '../../words/say.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
 
 /** Threads of one moment. */
@@ -75,31 +77,12 @@ function groupTable(groups: readonly NsysAllocationGroup[], limit: number): d.Ma
 /** A report without its own clock differs by years; such a difference is not printed. */
 const MAX_CORRECTION_US = 86_400e6;
 
-function basisTexts({
-  snapshot,
-  alignment,
-  torch_unseen_bytes: unseen,
-  vmm_calls: calls,
-}: NsysDriverAccount): d.Text[] {
-  const texts: d.Text[] = [];
-  if (snapshot === null) texts.push("no memory snapshot of this process: which part is PyTorch's is a guess");
-  else if (alignment !== null) {
-    const { by, pairs, correction_us: correction, error_us: error } = alignment;
-    const shift =
-      Math.abs(correction ?? 0) > MAX_CORRECTION_US ? '' : d.t`, ${Math.round(correction ?? 0)} µs difference`;
-    const clocks =
-      by === 'nominal'
-        ? d.t`clocks not compared (${pairs} segments found once on both sides)`
-        : d.t`clocks aligned by ${pairs} segments${shift}, ±${Math.round(error ?? 0)} µs`;
-    texts.push(d.t`segments of ${d.code(snapshot)}; ${clocks}`);
-  }
-  if ((unseen ?? 0) > 0)
-    texts.push(
-      d.t`${d.bytes(unseen)} of PyTorch's reserve were taken before the capture, or page by page: the driver's allocations do not show them`,
-    );
-  if (calls > 0)
-    texts.push(
-      d.t`${d.counted(calls, 'call')} mapped memory page by page (cuMemCreate, cuMemMap): these sums do not include it`,
-    );
-  return texts;
+function basisTexts(account: NsysDriverAccount): d.Text[] {
+  const { snapshot, alignment } = account;
+  const correction = alignment?.correction_us ?? 0;
+  return sayAll('nsys', 'basis', account, {
+    ...{ alone: snapshot === null, by: alignment?.by, pairs: alignment?.pairs },
+    error: Math.round(alignment?.error_us ?? 0),
+    shift: Math.abs(correction) <= MAX_CORRECTION_US && Math.round(correction),
+  });
 }
