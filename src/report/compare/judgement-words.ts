@@ -39,7 +39,7 @@ export function wordedJudgement(
   };
 }
 
-const say = textsOf('compare', 'judgements');
+const textOf = textsOf('compare', 'judgements');
 
 function judgementWords(why: results.JudgementReason): string {
   const figures = {
@@ -52,18 +52,18 @@ function judgementWords(why: results.JudgementReason): string {
       return statusWords(why.status);
     case 'died_otherwise': {
       const { failure } = why.status;
-      return say(why.code, { ...figures, kind: failure?.kind, text: failure?.text.slice(0, 120) });
+      return textOf(why.code, { ...figures, kind: failure?.kind, text: failure?.text.slice(0, 120) });
     }
     case 'not_comparable':
-      return say(why.code, { differs: why.differs.slice(0, 4).map(changeWords), more: left(why.differs, 4) });
+      return textOf(why.code, { differs: why.differs.slice(0, 4).map(changeWords), more: left(why.differs, 4) });
     case 'other_setting':
-      return say(why.code, { judged: judgementWords(why.judged), change: changeWords(why.change) });
+      return textOf(why.code, { judged: judgementWords(why.judged), change: changeWords(why.change) });
     case 'runs_disagree':
-      return say(why.code, { ...why, first: judgementWords(why.first) });
+      return textOf(why.code, { ...why, first: judgementWords(why.first) });
     case 'no_run':
       return problemWords(why.problem);
     default:
-      return say(why.code, figures);
+      return textOf(why.code, figures);
   }
 }
 
@@ -71,7 +71,7 @@ function judgementWords(why: results.JudgementReason): string {
 const left = (list: readonly unknown[], most: number): number | false => list.length > most && list.length - most;
 
 const unreadableWords = (files: readonly string[]): string =>
-  say('unreadable', { files: files.slice(0, 2), more: left(files, 2) });
+  textOf('unreadable', { files: files.slice(0, 2), more: left(files, 2) });
 
 /** `seq_length 4096 → 8192`. */
 export function changeWords({
@@ -86,11 +86,11 @@ function settingWords({ judgement, settings }: results.CommitJudgement): string 
   const way = judgement === 'good' ? 'up' : 'down';
   const doubtful = settings.filter((change) => change.way !== way);
   if (judgement === 'skip' || doubtful.length === 0) return null;
-  return say('weaker', { good: judgement === 'good', list: doubtful.slice(0, 4).map(changeWords) });
+  return textOf('weaker', { good: judgement === 'good', list: doubtful.slice(0, 4).map(changeWords) });
 }
 
 const problemWords = (problem: results.LaunchProblem): string =>
-  say(problem.code === 'unreadable' ? 'output_unreadable' : problem.code, {
+  textOf(problem.code === 'unreadable' ? 'output_unreadable' : problem.code, {
     ...problem,
     cause: problem.code === 'unreadable' && problem.cause !== null && problemWords(problem.cause),
   });
@@ -101,7 +101,7 @@ function checkWords({ name, golden, current, unit, relative, tolerance, noise }:
     return unit === 'bytes' ? formatBytes(value) : `${value.toFixed(1)} ${unit}`;
   };
   const band = noise === null || typeof golden !== 'number' || golden === 0 ? 0 : noise / Math.abs(golden);
-  return say('check', {
+  return textOf('check', {
     ...{ name: plain(name), current: figure(current), golden: figure(golden), less: (relative ?? 0) < 0 },
     change: relative !== null && (100 * Math.abs(relative)).toFixed(1),
     tolerance: tolerance !== null && (100 * tolerance).toFixed(1),

@@ -5,10 +5,10 @@ import * as d from '../document/document.js';
 import { formatValue } from '../document/values.js';
 import { csvLine } from '../store/sql-text.js';
 import { afterEntry } from '../text-pieces.js';
-import { sayFacts, sayings } from '../words/say.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
-const say = sayings('moment', 'allocations');
+const textOf = textMaker('moment', 'allocations');
 
 export function allocationsDocument(result: AllocationsResult): d.Document {
   const { schema, snapshot, rank, device, moment, seq, allocations } = result;
@@ -22,7 +22,7 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
     ...d.document(
       schema,
       deviceTitle(result),
-      d.paragraph(say('sum', result, { after: afterEntry(seq) })),
+      d.paragraph(textOf('sum', result, { after: afterEntry(seq) })),
       d.table(
         allocations,
         [
@@ -30,7 +30,7 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
           ...d.fieldsOf(allocations, ['actual_bytes', 'block']),
           hasRounding && d.column('requested_bytes', (row) => row.requested_bytes),
           d.counts('alloc_seq', (row) => row.alloc_seq ?? 'before', { title: 'alloc' }),
-          d.column('free_seq', (row) => say('free', row), { title: 'free', align: 'right' }),
+          d.column('free_seq', (row) => textOf('free', row), { title: 'free', align: 'right' }),
           ...d.fieldsOf(allocations, ['lifetime_us', 'lived']),
           allocations.some(({ stream }) => stream !== 0) && d.counts('stream', (row) => row.stream),
           d.names('site', ({ site }) => site, { title: 'call site' }),
@@ -45,9 +45,9 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
 
 const detailSection = (row: AllocationRow): d.MaybePart =>
   d.section(
-    say('stack', row),
+    textOf('stack', row),
     {},
-    d.facts(sayFacts('moment', 'allocation', row)),
+    d.facts(factsOf('moment', 'allocation', row)),
     d.quote(row.frames, { key: 'frames' }) ?? d.paragraph('no stack recorded'),
   );
 

@@ -7,7 +7,7 @@ import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import * as d from '../document/document.js';
 import { afterEntry, plain } from '../text-pieces.js';
-import { sayings } from '../words/say.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
 /** Rows below this part of the device are summed up. */
@@ -32,7 +32,7 @@ export function attributeDocument({
   );
 }
 
-const say = sayings('moment', 'attribute');
+const textOf = textMaker('moment', 'attribute');
 
 const bytesOf = (rows: readonly results.ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
 
@@ -73,17 +73,17 @@ function deviceSection(device: results.AttributedDevice, moment: string): d.Mayb
   return d.section(
     d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
     { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
-    d.paragraph(say('live', device, { moment, after: afterEntry(seq) })),
+    d.paragraph(textOf('live', device, { moment, after: afterEntry(seq) })),
     componentTable(device),
     d.paragraph(
-      say('known', {
+      textOf('known', {
         ...{ rule_share: shareBy('rule'), inference_share: shareBy('inference'), none_share: shareBy('none') },
         beyond_bytes: hasRequested && beyond >= LEAST_ROUNDING * total && beyond,
       }),
     ),
     d.items(
       accumulation.flatMap((point) =>
-        point.frame === null ? [] : [say('below', point, { total_bytes: total, caller: point.callers[0] })],
+        point.frame === null ? [] : [textOf('below', point, { total_bytes: total, caller: point.callers[0] })],
       ),
       { key: 'accumulation' },
     ),
@@ -195,6 +195,6 @@ function annotatedSection({
     d.t`${title}, as ${d.joined(matched.map(d.code), ', ')}`,
     look,
     d.quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
-    beyond > 0 && d.note(say('beyond', { beyond_bytes: beyond })),
+    beyond > 0 && d.note(textOf('beyond', { beyond_bytes: beyond })),
   );
 }

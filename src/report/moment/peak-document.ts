@@ -6,9 +6,9 @@ import type * as results from '../../model/results/peak.js';
 import * as d from '../document/document.js';
 import { afterEntry, rankName } from '../text-pieces.js';
 import { wordOf } from '../words/fill.js';
-import { sayings } from '../words/say.js';
+import { textMaker } from '../words/fill-pieces.js';
 
-const say = sayings('moment', 'peak');
+const textOf = textMaker('moment', 'peak');
 
 export interface PeakLook {
   /** All devices and frames; else one device in full, with the first frames of its stacks. */
@@ -40,11 +40,11 @@ const groupPlural = wordOf('codes', 'group_plurals');
 function deviceSection(device: PeakDevice, isInFull: boolean, isWhole: boolean): d.MaybePart {
   const { moment, seq, ran_out, basis, by, lifetime } = device;
   return d.section(
-    say('device', device, { after: afterEntry(seq) }),
+    textOf('device', device, { after: afterEntry(seq) }),
     { key: 'devices', isOneOf: true, fields: { moment, seq, basis, ran_out, by } },
-    d.paragraph(say('live', device)),
+    d.paragraph(textOf('live', device)),
     ...(isInFull
-      ? [groupTable(device), d.note(say(lifetime.rule, lifetime)), ...stackSections(device, isWhole)]
+      ? [groupTable(device), d.note(textOf(lifetime.rule, lifetime)), ...stackSections(device, isWhole)]
       : [d.note(`mbforensics peak --device ${device.device} shows it`)]),
   );
 }
@@ -88,13 +88,13 @@ function stackSections(device: PeakDevice, isWhole: boolean): d.MaybePart[] {
       const shown = isWhole ? frames : frames.slice(0, MOST_FRAMES);
       const callers = frames.length - shown.length;
       return d.section(
-        say('stack', stack, { number: i + 1, share: active === 0 ? null : size / active }),
+        textOf('stack', stack, { number: i + 1, share: active === 0 ? null : size / active }),
         { key: 'stacks', isOneOf: true },
         d.quote(shown, { key: 'frames' }) ?? d.paragraph('no stack recorded'),
         callers > 0 && d.note(d.counted(callers, 'more caller'), { key: 'more' }),
       );
     }),
-    more > 0 && d.note(say('more_stacks', { more, bytes: sumOf(hidden.map((one) => one.bytes)) + others.bytes })),
+    more > 0 && d.note(textOf('more_stacks', { more, bytes: sumOf(hidden.map((one) => one.bytes)) + others.bytes })),
   ];
 }
 
@@ -107,19 +107,21 @@ const bridgeSection = ({ full_trace: full, steps, throughput, ...bridge }: resul
   d.section(
     'As Megatron Bridge counts',
     { key: 'bridge', isFolded: true, about: 'Requested bytes, from zero at the first entry of the trace.' },
-    d.paragraph(say('bridge', bridge)),
-    bridge.baseline === null || full === null ? d.note(NO_TRACE) : d.paragraph(say('baseline', bridge.baseline)),
+    d.paragraph(textOf('bridge', bridge)),
+    bridge.baseline === null || full === null ? d.note(NO_TRACE) : d.paragraph(textOf('baseline', bridge.baseline)),
     ...(full === null
       ? []
       : [
           d.section(d.t`Whole trace of device ${bridge.device ?? 0}`, { key: 'full_trace' }, ...replayParts(full)),
-          ...steps.map((step) => d.section(say('step', step), { key: 'steps', isOneOf: true }, ...replayParts(step))),
+          ...steps.map((step) =>
+            d.section(textOf('step', step), { key: 'steps', isOneOf: true }, ...replayParts(step)),
+          ),
           sourceTable('source, allocated over the trace', throughput, 'throughput'),
         ]),
   );
 
 const replayParts = (replay: results.BridgeReplay): d.MaybePart[] => [
-  d.paragraph(say('replay', replay)),
+  d.paragraph(textOf('replay', replay)),
   sourceTable('source, at the peak', replay.sources_at_peak, 'sources_at_peak'),
 ];
 
@@ -145,7 +147,7 @@ const mosaicSection = (figures: results.MosaicFigures): d.MaybePart =>
   d.section(
     'As mosaic counts',
     { key: 'mosaic', isFolded: true, about: 'Requested bytes, from zero; frees of older memory are ignored.' },
-    figures.device === null ? d.note(NO_TRACE) : d.paragraph(say('mosaic', figures)),
+    figures.device === null ? d.note(NO_TRACE) : d.paragraph(textOf('mosaic', figures)),
   );
 
 const memoryVizSection = (devices: readonly results.MemoryVizFigures[]): d.MaybePart =>
@@ -153,7 +155,7 @@ const memoryVizSection = (devices: readonly results.MemoryVizFigures[]): d.Maybe
     'As memory_viz plots it',
     { key: 'memory_viz', isFolded: true, about: 'Requested bytes.' },
     d.items(
-      devices.map((one) => say('memory_viz', one)),
+      devices.map((one) => textOf('memory_viz', one)),
       { key: 'devices' },
     ),
   );

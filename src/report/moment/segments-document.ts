@@ -5,7 +5,7 @@ import { poolWords } from '../../model/pool-words.js';
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
 import { formatBytes } from '../../model/units.js';
 import * as d from '../document/document.js';
-import { sayings } from '../words/say.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 import { momentWords } from './state-document.js';
 
@@ -23,7 +23,7 @@ interface Signs {
   readonly pending: string;
 }
 
-const say = sayings('moment', 'segments');
+const textOf = textMaker('moment', 'segments');
 
 export function segmentsDocument(result: SegmentsResult, { ascii }: DrawingStyle): d.Document {
   const { schema, snapshot, rank, device, moment, seq, basis } = result;
@@ -33,7 +33,7 @@ export function segmentsDocument(result: SegmentsResult, { ascii }: DrawingStyle
     ...d.document(
       schema,
       d.t`${deviceTitle(result)} · ${momentWords(result)}`,
-      d.paragraph(say('sum', result)),
+      d.paragraph(textOf('sum', result)),
       d.paragraph(`${levels[8]} full, ${levels[4]} half, ${levels[0]} free, ${pending} pending free`),
       ...result.groups.map((group) => groupSection(group, signs)),
     ),
@@ -45,10 +45,10 @@ function groupSection(group: SegmentGroup, signs: Signs): d.MaybePart {
   const { stream, segment_type, drawings, other_segments: others } = group;
   const sizeWidth = maxOf(drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   return d.section(
-    say('group', group, { pool: poolWords(group.pool) }),
+    textOf('group', group, { pool: poolWords(group.pool) }),
     { key: 'groups', isOneOf: true, fields: { segment_type, stream } },
     { type: 'drawing', lines: () => drawings.map((drawing) => drawingLine(drawing, signs, sizeWidth)) },
-    others.segments > 0 && d.note(say('others', others)),
+    others.segments > 0 && d.note(textOf('others', others)),
   );
 }
 

@@ -6,12 +6,12 @@ import { pinnedText } from '../pinned-text.js';
 import { noteText } from '../run/notes-text.js';
 import { isUnusedDivision } from '../run/unused-division.js';
 import { afterEntry } from '../text-pieces.js';
-import { sayFacts, sayings } from '../words/say.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 
 export const snapshotDocument = ({ schema, snapshots }: SnapshotResult): d.Document =>
   d.document(schema, '', ...snapshots.map(snapshotSection));
 
-const say = sayings('moment', 'snapshot');
+const textOf = textMaker('moment', 'snapshot');
 
 function snapshotSection(snapshot: SnapshotInfo): d.MaybePart {
   const { handle, rank, protocol, torch_at_least, notes, pinned_host_memory: pinned } = snapshot;
@@ -24,9 +24,9 @@ function snapshotSection(snapshot: SnapshotInfo): d.MaybePart {
     host: pinned && pinnedText(pinned),
   };
   return d.section(
-    say('title', snapshot),
+    textOf('title', snapshot),
     { key: 'snapshots', isOneOf: true, fields: { handle, rank, protocol, torch_at_least } },
-    d.facts(sayFacts('moment', 'snapshot_facts', about)),
+    d.facts(factsOf('moment', 'snapshot_facts', about)),
     ...snapshot.devices.map(deviceSection),
     d.section('Notes', {}, d.items(notes.map(noteText), { key: 'notes' })),
   );
@@ -41,15 +41,15 @@ function deviceSection(device: SnapshotDevice): d.MaybePart {
       ', ',
     ),
     failed: d.joined(
-      (ooms ?? []).map((oom) => say('oom', oom)),
+      (ooms ?? []).map((oom) => textOf('oom', oom)),
       '; ',
     ),
     after: afterEntry(device.peak_seq),
   };
   return d.section(
-    say('device', device),
+    textOf('device', device),
     { key: 'devices', isOneOf: true, fields: { start } },
-    d.facts(sayFacts('moment', 'snapshot_device', device, figures)),
+    d.facts(factsOf('moment', 'snapshot_device', device, figures)),
     d.table(
       pools,
       [

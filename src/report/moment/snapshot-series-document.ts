@@ -3,7 +3,7 @@
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import * as d from '../document/document.js';
 import { wordOf } from '../words/fill.js';
-import { sayings } from '../words/say.js';
+import { textMaker } from '../words/fill-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_RELATIONS = 8;
@@ -63,7 +63,7 @@ function seriesSection(series: SnapshotSeries): d.MaybePart {
 }
 
 /** `run/3/snapshot#2` → `#2`: what a reader needs to name it. */
-const say = sayings('moment', 'series');
+const textOf = textMaker('moment', 'series');
 
 const number = ({ handle }: SeriesSnapshot): string => handle.slice(handle.lastIndexOf('#'));
 
@@ -87,7 +87,9 @@ const trendName = wordOf('codes', 'series_trends');
 
 function trendText({ trend }: SnapshotSeries): d.Text {
   const { kind } = trend;
-  return kind === 'too_few' ? say(kind, trend, { trend: 'no trend' }) : say('trend', trend, { trend: trendName(kind) });
+  return kind === 'too_few'
+    ? textOf(kind, trend, { trend: 'no trend' })
+    : textOf('trend', trend, { trend: trendName(kind) });
 }
 
 /** What is known between two traces: nothing, or what was lost. */
@@ -103,4 +105,4 @@ function relations(snapshots: readonly SeriesSnapshot[]): d.MaybePart[] {
 }
 
 const relationText = ({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): d.Text =>
-  say(row.relation ?? 'unknown', row, { one: number(before), two: number(row) });
+  textOf(row.relation ?? 'unknown', row, { one: number(before), two: number(row) });

@@ -4,7 +4,7 @@ import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, ReserveShare } from '../../model/results/at.js';
 import * as d from '../document/document.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
-import { sayFacts } from '../words/say.js';
+import { factsOf } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
 export function stateDocument(result: AtResult): d.Document {
@@ -13,7 +13,7 @@ export function stateDocument(result: AtResult): d.Document {
     ...d.document(
       schema,
       d.t`${deviceTitle(result)} · ${momentWords(result)}`,
-      d.facts(sayFacts('moment', 'state', result, { nvtx: nvtxTexts(result.nvtx) })),
+      d.facts(factsOf('moment', 'state', result, { nvtx: nvtxTexts(result.nvtx) })),
       poolTable(result),
       (streams.length > 1 || streams.some(({ stream }) => stream !== 0)) && streamTable(result),
       siteTable(result),

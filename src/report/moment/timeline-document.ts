@@ -19,7 +19,7 @@ import { duration } from '../document/values.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
 import { stepParts } from '../run/step-parts.js';
 import { csvLine } from '../store/sql-text.js';
-import { sayings } from '../words/say.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { componentRows } from './component-chart.js';
 import { deviceTitle } from './device-title.js';
 
@@ -34,7 +34,7 @@ export interface TimelineLook {
   readonly steps: number | undefined;
 }
 
-const say = sayings('moment', 'timeline');
+const textOf = textMaker('moment', 'timeline');
 
 export const timelineDocument = ({ schema, snapshots }: results.TimelineResult, look: TimelineLook): d.Document =>
   d.document(
@@ -60,7 +60,7 @@ function deviceSection(
   const { path, handle, rank } = snapshot;
   const title = deviceTitle({ path, rank, device });
   const key = { key: 'devices', isOneOf: true, fields: { handle, rank, device } };
-  if (trace === null) return d.section(title, key, d.paragraph(say('dump', dump)));
+  if (trace === null) return d.section(title, key, d.paragraph(textOf('dump', dump)));
   return d.section(
     title,
     key,
@@ -109,7 +109,7 @@ function traceText(trace: results.TimelineTrace): d.Text {
   const { range, column_count: columns } = trace;
   const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
   const shown = last - first + 1;
-  return say('trace', trace, range, {
+  return textOf('trace', trace, range, {
     span_us: from === null || to === null ? null : to - from,
     in_column: shown > columns && Math.ceil(shown / columns),
   });
@@ -276,7 +276,7 @@ function legend(trace: results.TimelineTrace): d.MaybePart {
     ...{ bytes, after: after(from, time), later: to - from, is_start: from === range.first_seq },
   });
   const entry = (sign: string, key: string, sentence: string, ...records: object[]): d.Fact | null =>
-    d.fact(key, say(sentence, ...records), { title: sign });
+    d.fact(key, textOf(sentence, ...records), { title: sign });
   const nvtxFacts = (key: string, at: NvtxAt | null | undefined): (d.Fact | null)[] =>
     nvtxTexts(at).map((text, i) => d.fact(`${key}_nvtx_${i + 1}`, text, { title: '' }));
   const lanes = annotationLanes(marks.annotations);

@@ -2,14 +2,14 @@
 import { maxBy } from '../../model/lists.js';
 import type { StepGrowth, TimelineStep, TimelineTrace } from '../../model/results/timeline.js';
 import * as d from '../document/document.js';
-import { sayAll, sayings } from '../words/say.js';
+import { allTexts, textMaker } from '../words/fill-pieces.js';
 
 const MOST_NAMES = 3;
 
 export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | undefined): d.MaybePart[] {
   const { rows, growth, without_entries: idle, annotations } = steps;
-  if (steps.origin === null) return [d.note(say('no_annotation'))];
-  if (rows.length === 0) return [d.note(say('no_rows', { zoomed }))];
+  if (steps.origin === null) return [d.note(textOf('no_annotation'))];
+  if (rows.length === 0) return [d.note(textOf('no_rows', { zoomed }))];
   const shown = limit === undefined ? rows : rows.slice(-limit);
   const highest = maxBy(rows, (step) => step.peak_active_bytes)!;
   const figures = {
@@ -17,7 +17,7 @@ export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | unde
     partial: shown.some((step) => step.partial !== null),
   };
   return [
-    d.paragraph(say(steps.origin, steps, { names: annotations.slice(0, MOST_NAMES) })),
+    d.paragraph(textOf(steps.origin, steps, { names: annotations.slice(0, MOST_NAMES) })),
     d.table(
       shown,
       [
@@ -34,13 +34,13 @@ export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | unde
           d.column('segments', segmentsText, { align: 'right' }),
         ...d.fieldsOf(shown, ['duration_us', 'time']),
       ],
-      { key: 'steps', notes: sayAll('moment', 'step_notes', figures) },
+      { key: 'steps', notes: allTexts('moment', 'step_notes', figures) },
     ),
     d.paragraph(growthText(growth)),
   ];
 }
 
-const say = sayings('moment', 'steps');
+const textOf = textMaker('moment', 'steps');
 
 const stepName = ({ partial, occurrence, step }: TimelineStep): d.Text =>
   d.t`${partial === null ? '' : '*'}${step}${occurrence > 1 ? ` (${occurrence})` : ''}`;
@@ -49,8 +49,8 @@ const segmentsText = ({ segment_allocs: made, segment_frees: freed }: TimelineSt
   made + freed === 0 ? '' : `+${made} -${freed}`;
 
 function growthText(growth: StepGrowth | null): d.Text {
-  if (growth === null) return say('growth_unknown');
+  if (growth === null) return textOf('growth_unknown');
   const { trend, n, lowest_end_bytes: lowest, highest_end_bytes: highest } = growth;
-  if (n === 1 && trend === null) return say('one_difference', growth);
-  return say(trend === 'level' && highest === lowest ? 'exact' : (trend ?? 'few'), growth);
+  if (n === 1 && trend === null) return textOf('one_difference', growth);
+  return textOf(trend === 'level' && highest === lowest ? 'exact' : (trend ?? 'few'), growth);
 }

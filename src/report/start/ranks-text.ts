@@ -16,7 +16,7 @@ const ASKS_WHETHER_ALONE: ReadonlySet<string> = new Set([
   'undecided',
 ]);
 
-const say = textsOf('start', 'ranks');
+const textOf = textsOf('start', 'ranks');
 
 export function rankPhrases(result: DiagnoseResult): string[] {
   const { ranks } = result;
@@ -30,12 +30,12 @@ export function rankPhrases(result: DiagnoseResult): string[] {
     const { failed, others, only_failed: only, from } = ranks.fragmentation;
     const spread = spreadText(others.least, others.most);
     const alone = only === true ? 'only' : only === false ? 'not_alone' : 'fragmentation';
-    phrases.push(say(alone, { ...failed, others: others.ranks, other: others.most_rank, spread, from }));
+    phrases.push(textOf(alone, { ...failed, others: others.ranks, other: others.most_rank, spread, from }));
   }
   const [site] = ranks.pinning?.sites ?? [];
   if (ranks.pinning !== null && site !== undefined && ranks.pinning.ranks.length > 1)
-    phrases.push(say('pinned', { ...site, of: ranks.pinning.ranks.length }));
-  if (ranks.snapshots_left_out > 0) phrases.push(say('left_out', ranks));
+    phrases.push(textOf('pinned', { ...site, of: ranks.pinning.ranks.length }));
+  if (ranks.snapshots_left_out > 0) phrases.push(textOf('left_out', ranks));
   return phrases;
 }
 
@@ -43,11 +43,11 @@ export function rankPhrases(result: DiagnoseResult): string[] {
 function firstFailurePhrases({ first_failure: first, verdicts }: DiagnoseResult): string[] {
   if (first === null) return [];
   const phrases = [
-    ...(first.also_failed.length > 0 ? [say('failed_too', { who: rankWords(first.also_failed, RANGES) })] : []),
-    ...(first.victims.length > 0 ? [say('waited', { who: rankWords(first.victims, RANGES) })] : []),
+    ...(first.also_failed.length > 0 ? [textOf('failed_too', { who: rankWords(first.also_failed, RANGES) })] : []),
+    ...(first.victims.length > 0 ? [textOf('waited', { who: rankWords(first.victims, RANGES) })] : []),
   ];
   const isHeadline = verdicts[0] === undefined || first.rank === null || verdicts[0].rank === first.rank;
-  return phrases.length === 0 && isHeadline ? [] : [say('failed_first', first), ...phrases];
+  return phrases.length === 0 && isHeadline ? [] : [textOf('failed_first', first), ...phrases];
 }
 
 const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
@@ -66,9 +66,10 @@ function stagePhrase(stages: readonly StageSpread[], count: number): string {
     low: gib(least.least),
     high: gib(most.most),
   };
-  if (peaks.length === 1) return say('one_stage', { ...figures, spread: most.spread });
-  if (peaks.length > MOST_STAGES) return say('many_stages', { ...figures, low_name: least.name, high_name: most.name });
-  return say('stages', { ...figures, peaks: peaks.map(({ name, spread }) => `${name} ${spread}`) });
+  if (peaks.length === 1) return textOf('one_stage', { ...figures, spread: most.spread });
+  if (peaks.length > MOST_STAGES)
+    return textOf('many_stages', { ...figures, low_name: least.name, high_name: most.name });
+  return textOf('stages', { ...figures, peaks: peaks.map(({ name, spread }) => `${name} ${spread}`) });
 }
 
 const spreadText = (least: number, most: number): string =>

@@ -20,19 +20,19 @@ export function isRunAnswer({ cause }: Verdict, { run_state: run, first_failure:
 /** `iteration 5 of 100`; empty where no iteration is printed. */
 function progress(run: RunState | null): string {
   const { last_iteration: last = null, target_iteration: target = null } = run ?? {};
-  return say('progress', { last, target: target !== null && last !== null && target >= last && target });
+  return textOf('progress', { last, target: target !== null && last !== null && target >= last && target });
 }
 
 /** `running, or cut after iteration 5 of 100`. */
 export function stateTitle(run: RunState): string {
   const { state } = run;
   const isNamed = state === 'finished' || state === 'running_or_cut' || state === 'ended_by_launcher';
-  return say(isNamed ? state : 'ended', { at: progress(run) || null, ending: isNamed ? null : endingWord(state) });
+  return textOf(isNamed ? state : 'ended', { at: progress(run) || null, ending: isNamed ? null : endingWord(state) });
 }
 
 export const stateReason = ({ state }: RunState): string => wordTable('codes', 'state_reasons')[state] ?? '';
 
-const say = textsOf('start', 'run');
+const textOf = textsOf('start', 'run');
 
 export interface RunLine {
   readonly label: 'MEMORY' | 'GROWTH' | 'STEP';
@@ -45,18 +45,18 @@ export function runLines(run: RunState | null, hasAccount: boolean): RunLine[] {
   const percent = peak?.share == null ? null : (100 * peak.share).toFixed(peak.share < 0.1 ? 2 : 1);
   const isOnlyOne = step !== null && step.from_iteration !== null && step.from_iteration === step.to_iteration;
   return [
-    ...(peak === null || hasAccount ? [] : [{ label: 'MEMORY' as const, text: say('peak', { ...peak, percent }) }]),
+    ...(peak === null || hasAccount ? [] : [{ label: 'MEMORY' as const, text: textOf('peak', { ...peak, percent }) }]),
     ...(growth === null ? [] : [{ label: 'GROWTH' as const, text: growthText(growth) }]),
     ...(step === null
       ? []
-      : [{ label: 'STEP' as const, text: say('step', { ...step, only: isOnlyOne, time: stepTime(step.ms) }) }]),
+      : [{ label: 'STEP' as const, text: textOf('step', { ...step, only: isOnlyOne, time: stepTime(step.ms) }) }]),
   ];
 }
 
 function growthText({ metric, at_iterations: at, ...growth }: RunGrowth): string {
   const list = at.map(formatCount);
   const many = growth.rises > at.length;
-  return say('growth', {
+  return textOf('growth', {
     ...growth,
     metric: wordTable('codes', 'growth_metrics')[metric] ?? metric,
     last: many && list.at(-1),
@@ -78,7 +78,7 @@ export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResu
   const { includes_last: includesLast, steps_after: steps, is_certain: isCertain } = caught;
   const code = !includesLast ? 'earlier' : steps !== null ? 'steps' : isCertain ? 'went_on' : 'unsure';
   const hasFinished = run?.state === 'finished';
-  return say(code, { ...caught, at: progress(run) || null, finished: hasFinished });
+  return textOf(code, { ...caught, at: progress(run) || null, finished: hasFinished });
 }
 
 // ---- other launches
@@ -99,7 +99,7 @@ export function launchesTitle({ launch_ooms: ooms }: DiagnoseResult): string | n
 
 export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseResult): string {
   const ending = ends.find(({ attempt }) => attempt === judged)?.ending ?? 'unknown';
-  return say('judged', { judged, of: ends.length, ending: ending !== 'unknown' && endingWord(ending) });
+  return textOf('judged', { judged, of: ends.length, ending: ending !== 'unknown' && endingWord(ending) });
 }
 
 /** Launches with an OOM first, then the ends of the others, the last ones. */
@@ -118,7 +118,7 @@ function oomsText(ooms: readonly LaunchOoms[]): string {
   );
   const shared = all[0]!.filter((part) => all.every((parts) => parts.includes(part)));
   const shown = ooms.slice(0, ooms.length === 1 ? 0 : MOST_OOM_GROUPS);
-  return say('ooms', {
+  return textOf('ooms', {
     who: launches(oomAttempts(ooms)),
     same: ooms.length === 1 && ooms[0]!.attempts.length > 1,
     different: shown

@@ -1,10 +1,14 @@
 /** Theoretical memory: stages, components, the total, whether it fits, and what was assumed. */
+
 import type * as results from '../../model/results/estimate.js';
 import * as d from '../document/document.js';
 import { wordOf } from '../words/fill.js';
+import { textMaker } from '../words/fill-pieces.js';
 
 /** Most stages on a screen. */
 const MOST_STAGES = 8;
+
+const textOf = textMaker('estimate', 'screen');
 
 export function estimateDocument(result: results.EstimateResult): d.Document {
   const { schema, run, model, hottest_stage: hottest, change, printed, device } = result;
@@ -22,12 +26,7 @@ export function estimateDocument(result: results.EstimateResult): d.Document {
       componentTable(result),
       d.facts([
         d.fact('total', low === high ? d.bytes(total) : d.t`${d.bytes(total)}, ${d.bytes(low)} to ${d.bytes(high)}`),
-        hot !== undefined &&
-          d.fact(
-            'pytorch',
-            d.t`peak allocated ${d.bytes(Math.round(hot.allocated_bytes))}, ${d.bytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${d.bytes(Math.round(hot.resident_bytes))} stays between steps`,
-            { title: 'PyTorch' },
-          ),
+        hot !== undefined && d.fact('pytorch', textOf('pytorch', hot), { title: 'PyTorch' }),
         device !== null && d.fact('device', deviceText(device, low < high)),
         printed !== null && d.fact('prints', printed.log_lines.at(-1) ?? null),
         printed !== null && printed.api_line !== null && d.fact('api', printed.api_line, { title: 'API' }),
@@ -108,15 +107,12 @@ function componentTable({ components, hottest_stage: stage }: results.EstimateRe
 
 const fitsText = wordOf('codes', 'fits');
 
-function deviceText(
-  { fits, headroom_bytes: headroom, total_bytes: total, source }: results.EstimateDevice,
-  hasBounds: boolean,
-): d.Text {
-  const answer = hasBounds ? fitsText(fits) : `${fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
-  const left =
-    headroom < 0 ? d.t`${d.bytes(Math.round(-headroom))} short` : d.t`headroom ${d.bytes(Math.round(headroom))}`;
-  return d.t`${d.bytes(total)} (${source}): ${answer}; ${left}, before fragmentation`;
-}
+const deviceText = (device: results.EstimateDevice, hasBounds: boolean): d.Text =>
+  textOf('device', device, {
+    answer: hasBounds ? fitsText(device.fits) : null,
+    short_bytes: device.headroom_bytes < 0 && Math.round(-device.headroom_bytes),
+    spare_bytes: Math.round(device.headroom_bytes),
+  });
 
 function changeSection(change: results.EstimateChange, hottest: number | null): d.MaybePart {
   const { base_hottest_stage: before, moment, base_moment: baseMoment } = change;

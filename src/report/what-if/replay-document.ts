@@ -3,9 +3,9 @@
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import * as d from '../document/document.js';
 import { wordOf, wordTable } from '../words/fill.js';
-import { sayAll, sayFacts, sayings } from '../words/say.js';
+import { allTexts, factsOf, textMaker } from '../words/fill-pieces.js';
 
-const say = sayings('what-if', 'replay');
+const textOf = textMaker('what-if', 'replay');
 const variantName = wordOf('codes', 'replay_variants');
 
 export const replayDocument = ({ schema, snapshots }: ReplayResult): d.Document =>
@@ -19,19 +19,19 @@ export const replayDocument = ({ schema, snapshots }: ReplayResult): d.Document 
 function deviceSection(one: ReplayDevice): d.MaybePart {
   const { handle, rank, address_matches, address_total } = one;
   return d.section(
-    say('title', one),
+    textOf('title', one),
     { key: 'snapshots', isOneOf: true, fields: { handle, rank, address_matches, address_total } },
     d.facts(
-      sayFacts('what-if', 'replay_facts', one, {
+      factsOf('what-if', 'replay_facts', one, {
         ties: variantName(one.variant),
         has_flushes: one.flushes.forced + one.flushes.explicit > 0,
       }),
     ),
     d.items(
-      one.ooms.map((oom) => say('oom', oom)),
+      one.ooms.map((oom) => textOf('oom', oom)),
       { key: 'ooms' },
     ),
-    d.itemSection('Taken from the record', 'from_record', sayAll('what-if', 'from_record', one.from_record)),
+    d.itemSection('Taken from the record', 'from_record', allTexts('what-if', 'from_record', one.from_record)),
     mismatchSection(one),
   );
 }
@@ -40,7 +40,7 @@ function mismatchSection({ first_mismatch: first, mismatches }: ReplayDevice): d
   if (first === null) return null;
   const { kind, seq, context } = first;
   return d.section(
-    say('mismatch', first, { mismatches, what: wordTable('codes', 'mismatch_kinds')[kind] ?? kind }),
+    textOf('mismatch', first, { mismatches, what: wordTable('codes', 'mismatch_kinds')[kind] ?? kind }),
     { key: 'first_mismatch', fields: { kind } },
     d.table(
       context,

@@ -32,7 +32,7 @@ export function isStepShort(row: WhatIfRow, step: WhatIfResult['whole_step']): b
   );
 }
 
-const say = textsOf('what-if', 'answers');
+const textOf = textsOf('what-if', 'answers');
 
 type Answer = 'yes' | 'step_short' | 'unsure' | 'no';
 
@@ -68,7 +68,7 @@ export function answerText(result: WhatIfResult): string {
           : settings === null
             ? 'needs'
             : 'settings_and_need';
-  return say(code, {
+  return textOf(code, {
     ...result.recorded,
     ...{ setting, settings, least_bytes: least?.capacity_bytes, labels: devices.map(({ label }) => label) },
     list: devices.map(({ label, answer }) => `${label} ${deviceAnswer(answer)}`),
@@ -93,17 +93,17 @@ function deviceAnswers(result: WhatIfResult, asked: readonly AskedRow[]): Device
 }
 
 function settingAnswer(result: WhatIfResult, here: readonly AskedRow[]): string {
-  if (result.repeats_oom === false) return say('not_repeated');
+  if (result.repeats_oom === false) return textOf('not_repeated');
   const { whole_step: step, optimum_bytes: optimum } = result;
   const { capacity_bytes: capacity } = result.recorded;
   for (const answer of ['yes', 'step_short', 'unsure'] as const) {
     const settings = here.filter((row) => answerOf(row, step) === answer).map(({ first }) => first.setting);
     if (settings.length > 0)
-      return say(answer, { settings: named(settings), one: settings.length === 1, peak_bytes: step?.peak_bytes });
+      return textOf(answer, { settings: named(settings), one: settings.length === 1, peak_bytes: step?.peak_bytes });
   }
   if (capacity !== null && capacity < optimum)
-    return say('impossible', { optimum_bytes: optimum, capacity_bytes: capacity });
-  return say('none', { count: here.length, setting: here[0]!.first.setting });
+    return textOf('impossible', { optimum_bytes: optimum, capacity_bytes: capacity });
+  return textOf('none', { count: here.length, setting: here[0]!.first.setting });
 }
 
 function named(settings: readonly string[]): string {

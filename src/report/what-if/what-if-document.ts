@@ -5,10 +5,10 @@ import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type * as results from '../../model/results/replay.js';
 import * as d from '../document/document.js';
 import { wordOf, wordsOf, wordTable } from '../words/fill.js';
-import { sayFacts, sayings } from '../words/say.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
-const say = sayings('what-if', 'screen');
+const textOf = textMaker('what-if', 'screen');
 
 export function whatIfDocument(result: results.WhatIfResult): d.Document {
   const { schema, path, rank, device, recorded, replay, whole_step: step, edit, free_early: early } = result;
@@ -29,9 +29,7 @@ export function whatIfDocument(result: results.WhatIfResult): d.Document {
           ' · ',
         ),
         {},
-        d.facts(
-          sayFacts('what-if', 'facts', result, { oom: recorded.oom ?? {}, replay_reason: replay.reason || null }),
-        ),
+        d.facts(factsOf('what-if', 'facts', result, { oom: recorded.oom ?? {}, replay_reason: replay.reason || null })),
       ),
       settingTable(result),
       ...noteParts(result),
@@ -48,7 +46,7 @@ export function whatIfDocument(result: results.WhatIfResult): d.Document {
       ),
       edit !== null && editSection(edit),
       early !== null && earlySection(early),
-      step !== null && d.note(say('step', step)),
+      step !== null && d.note(textOf('step', step)),
       d.note(result.caveat, { key: 'caveat' }),
     ),
     fields: {
@@ -137,11 +135,11 @@ function noteParts({ settings, targets, recorded, calibration_bytes: error, repe
   const totals = targets.map(({ label, total_bytes: total }) => d.t`${label} ${d.bytes(total)}`);
   const calibration = isOpen && error;
   return [
-    ...(targets.length === 0 ? [] : [say('capacity', recorded, { totals: d.joined(totals, ', ') })]),
+    ...(targets.length === 0 ? [] : [textOf('capacity', recorded, { totals: d.joined(totals, ', ') })]),
     ...[...ofNote].map(([text, rows]) => `${text}: ${[...new Set(rows.map(({ setting }) => setting))].join(' · ')}`),
-    ...(calibration === null || calibration === false ? [] : [say('bounds', { calibration })]),
+    ...(calibration === null || calibration === false ? [] : [textOf('bounds', { calibration })]),
     ...(isUnsure ? lost : []).map((one) => wordsOf(wordTable('what-if', 'lost'), one)),
-    ...(repeats_oom === false ? [say('not_repeated')] : []),
+    ...(repeats_oom === false ? [textOf('not_repeated')] : []),
   ].map((text) => d.note(text));
 }
 
@@ -150,18 +148,18 @@ const leastBound = wordOf('codes', 'least_bounds');
 const editSection = ({ edits, before, after }: NonNullable<results.WhatIfResult['edit']>): d.MaybePart =>
   d.section(
     d.joined(
-      edits.map((one) => say('edit', one)),
+      edits.map((one) => textOf('edit', one)),
       ', ',
     ),
     { key: 'edit' },
-    ...edits.map((one) => d.paragraph(say('edited', one))),
+    ...edits.map((one) => d.paragraph(textOf('edited', one))),
     peakSection('before', before),
     peakSection('after', after),
   );
 
 const peakSection = (key: string, peak: results.WhatIfPeak): d.MaybePart =>
   d.section(
-    say('peak', peak, { key, ends: outcomeName(peak.outcome) }),
+    textOf('peak', peak, { key, ends: outcomeName(peak.outcome) }),
     { key, fields: { seq: peak.seq, outcome: peak.outcome } },
     d.table(
       peak.sites,

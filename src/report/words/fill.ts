@@ -7,8 +7,8 @@
  * - `[ in {site}]` is printed where its figures exist. Of `[a|b|c]` the first such is printed, else the last.
  * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{moment!peak}`,
  *   `{exit_code<0}`, `{blocks>0}`.
- * - Where a screen is made of them (`say.ts`), `{@live_bytes}` is a field of JSON, `{@live_bytes=active_bytes}` of another
- *   name, a form may be `code` or a unit of `document/values.ts`, and `{peak.live_bytes}` is a field of a record.
+ * - Where a screen is made of them (`fill-pieces.ts`), `{@live_bytes}` is a field of JSON, `{@live_bytes=active_bytes}`
+ *   of another name, a form may be `code` or a unit of `document/values.ts`, and `{peak.live_bytes}` is of a record.
  */
 
 import { loadData } from '../../knowledge/load-data.js';

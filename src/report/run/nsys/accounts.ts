@@ -4,7 +4,7 @@ import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '.
 import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
 import { driverOwner } from '../../words/fill.js';
-import { sayAll } from '../../words/say.js';
+import { allTexts } from '../../words/fill-pieces.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
 
 /** Threads of one moment. */
@@ -80,7 +80,7 @@ const MAX_CORRECTION_US = 86_400e6;
 function basisTexts(account: NsysDriverAccount): d.Text[] {
   const { snapshot, alignment } = account;
   const correction = alignment?.correction_us ?? 0;
-  return sayAll('nsys', 'basis', account, {
+  return allTexts('nsys', 'basis', account, {
     ...{ alone: snapshot === null, by: alignment?.by, pairs: alignment?.pairs },
     error: Math.round(alignment?.error_us ?? 0),
     shift: Math.abs(correction) <= MAX_CORRECTION_US && Math.round(correction),

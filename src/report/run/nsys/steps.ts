@@ -6,14 +6,14 @@ import type * as results from '../../../model/results/nsys.js';
 import * as d from '../../document/document.js';
 import { excerpt } from '../../document/values.js';
 import { wordOf, wordTable } from '../../words/fill.js';
-import { sayFacts, sayings } from '../../words/say.js';
+import { factsOf, textMaker } from '../../words/fill-pieces.js';
 
 /** Most ranges that are listed for one reason. */
 const MOST_ALIKE = 3;
 
 const stepMethod = wordOf('codes', 'step_methods');
 
-const say = sayings('nsys', 'coverage');
+const textOf = textMaker('nsys', 'coverage');
 
 /** Without steps, why there are none. */
 export function stepSection({
@@ -27,8 +27,8 @@ export function stepSection({
   const rejected = groupBy(of('rejected'), ({ reason }) => reason);
   const first = steps.filter(({ pid }) => pid === steps[0]!.pid);
   const isKnown = report.steps_by !== null && chosen !== undefined;
-  const found = isKnown && {
-    ...{ found: first.length, how: candidateText(chosen), from: first[0]!.index, to: first.at(-1)!.index },
+  const choice = isKnown && {
+    ...{ step_count: first.length, how: candidateText(chosen), from: first[0]!.index, to: first.at(-1)!.index },
     median_ns: median(first.map(({ start_ns: from, end_ns: to }) => to - from)),
     reason: wordTable('codes', 'step_chosen')[chosen.reason] ?? chosen.reason,
     coverage: coverage(chosen),
@@ -37,7 +37,7 @@ export function stepSection({
     'Steps',
     { key: 'steps' },
     d.facts(
-      sayFacts('nsys', 'steps', found || { ranges: (ranges ?? 0) > 0, candidates: candidates.length > 0, none: true }, {
+      factsOf('nsys', 'steps', choice || { ranges: (ranges ?? 0) > 0, candidates: candidates.length > 0, none: true }, {
         possible: d.joined(
           possible.slice(0, MOST_ALIKE).map((one) => d.t`${one.count} ${candidateText(one)}${coverage(one)}`),
           '; ',
@@ -63,4 +63,4 @@ const candidateText = ({ method, text }: results.NsysStepCandidate): d.Text =>
 
 /** The windows contain this share of the work between the first and the last of them. */
 const coverage = ({ share, is_of_time: isOfTime, count }: results.NsysStepCandidate): d.Text =>
-  share === null || count < 2 ? '' : say(isOfTime ? 'covers' : 'contains', { share });
+  share === null || count < 2 ? '' : textOf(isOfTime ? 'covers' : 'contains', { share });

@@ -16,7 +16,7 @@ import {
 const PARTS = /(\{[^}]*\})/;
 
 /** The notation is in `fill.ts`. */
-function said(template: string, figures: Filling): Text {
+function filled(template: string, figures: Filling): Text {
   const pieces = resolved(template, figures)
     .split(PARTS)
     .flatMap((part): readonly Piece[] => {
@@ -61,26 +61,30 @@ function filling(records: readonly object[]): Filling {
 }
 
 /** The sentence of a code, of the figures of all records; null and false are not there. */
-export const sayings =
+export const textMaker =
   (topic: string, table: string) =>
   (code: string, ...records: readonly object[]): Text =>
-    said(wordsOf(wordTable(topic, table), code), filling(records));
+    filled(wordsOf(wordTable(topic, table), code), filling(records));
 
 /** The sentences of a table that have words, by code, in its order. */
-function saidAll(topic: string, table: string, records: readonly object[]): (readonly [code: string, text: Text])[] {
+function filledTexts(
+  topic: string,
+  table: string,
+  records: readonly object[],
+): (readonly [code: string, text: Text])[] {
   const figures = filling(records);
   return Object.entries(wordTable(topic, table)).flatMap(([code, template]) => {
-    const text = said(template, figures);
+    const text = filled(template, figures);
     return text === '' ? [] : [[code, text] as const];
   });
 }
 
-export const sayAll = (topic: string, table: string, ...records: readonly object[]): Text[] =>
-  saidAll(topic, table, records).map(([, text]) => text);
+export const allTexts = (topic: string, table: string, ...records: readonly object[]): Text[] =>
+  filledTexts(topic, table, records).map(([, text]) => text);
 
 /** A fact for each sentence; its title is behind its key where it is another: `failed_request failed`. */
-export const sayFacts = (topic: string, table: string, ...records: readonly object[]): (Fact | null)[] =>
-  saidAll(topic, table, records).map(([code, text]) => {
+export const factsOf = (topic: string, table: string, ...records: readonly object[]): (Fact | null)[] =>
+  filledTexts(topic, table, records).map(([code, text]) => {
     const [key = '', ...title] = code.split(' ');
     return fact(key, text, title.length === 0 ? {} : { title: title.join(' ') });
   });
