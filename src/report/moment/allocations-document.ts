@@ -30,7 +30,7 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
           ...d.fieldsOf(allocations, ['actual_bytes', 'block']),
           hasRounding && d.column('requested_bytes', (row) => row.requested_bytes),
           d.counts('alloc_seq', (row) => row.alloc_seq ?? 'before', { title: 'alloc' }),
-          d.column('free_seq', (row) => textOf('free', row), { title: 'free', align: 'right' }),
+          d.column('free_seq', freeCell, { title: 'free', align: 'right' }),
           ...d.fieldsOf(allocations, ['lifetime_us', 'lived']),
           allocations.some(({ stream }) => stream !== 0) && d.counts('stream', (row) => row.stream),
           d.names('site', ({ site }) => site, { title: 'call site' }),
@@ -41,6 +41,12 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
     ),
     fields: { snapshot, rank, device, moment, seq, basis: result.basis },
   };
+}
+
+/** The entry of the completed free; a request that still waits is marked. Rows are many: no template. */
+function freeCell({ free_completed_seq: completed, free_requested_seq: requested }: AllocationRow): d.Cell {
+  if (completed !== null) return d.count(completed);
+  return requested === null ? null : d.t`${d.count(requested)} pending`;
 }
 
 const detailSection = (row: AllocationRow): d.MaybePart =>

@@ -51,7 +51,7 @@ function piecesOfFigure(
 
 /** Of all records; fields of a record inside one too. */
 function filling(records: readonly object[]): Filling {
-  const all = Object.entries(Object.assign({}, ...records) as object);
+  const all = records.flatMap((record) => Object.entries(record) as [string, unknown][]);
   const inner = all.flatMap(([key, value]) =>
     typeof value !== 'object' || value === null || Array.isArray(value)
       ? []
