@@ -1,24 +1,15 @@
 import type { LaunchEnd, LaunchEnding } from '../model/launch-end.js';
 import { formatCount } from '../model/units.js';
 import { printable } from './plain-text.js';
+import { wordOf } from './words/fill.js';
 
-export const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
-  finished: 'finished',
-  oom: 'out of memory',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  time_limit: 'ended by its time limit',
-  preempted: 'preempted',
-  node_failure: 'ended by the failure of a node',
-  killed: 'killed, sender unknown',
-  unknown: 'end unknown',
-};
+export const endingWord = wordOf('codes', 'launch_endings');
 
 /** `files`: how many the run has; of several, the one of the line is named. */
 export function endingText({ ending, ending_file: file, ending_line: line }: LaunchEnd, files: number): string {
-  if (line === null || ending === 'unknown') return ENDINGS[ending];
+  if (line === null || ending === 'unknown') return endingWord(ending);
   const name = files > 1 && file !== null ? `${printable(file)} ` : '';
-  return `${ENDINGS[ending]} (${name}line ${formatCount(line)})`;
+  return `${endingWord(ending)} (${name}line ${formatCount(line)})`;
 }
 
 /** `2: out of memory (line 1,204)`. */
@@ -28,5 +19,5 @@ export const launchText = (end: LaunchEnd): string => `${end.attempt}: ${endingT
 export function endingCounts(launches: readonly Pick<LaunchEnd, 'ending'>[]): string {
   const counts = new Map<LaunchEnding, number>();
   for (const { ending } of launches) counts.set(ending, (counts.get(ending) ?? 0) + 1);
-  return [...counts].map(([ending, count]) => `${formatCount(count)} ${ENDINGS[ending]}`).join(', ');
+  return [...counts].map(([ending, count]) => `${formatCount(count)} ${endingWord(ending)}`).join(', ');
 }

@@ -217,6 +217,8 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     models: [{ pattern: 'string', 'capability?': 'number', gib: 'integer', 'bf16_tflops?': 'integer' }],
     targets: [{ label: /[A-Z0-9-]+/, mib: 'integer', source: 'string' }],
   },
+  'words/codes': { '*': { '*': 'string' } },
+  'words/moment': { '*': { '*': 'string' } },
   'words/history': { notes: { '*': 'string' }, missing: { '*': 'string' } },
   'words/advice': { limits: TEXTS, shortfall: TEXTS, figures: TEXTS, experiments: TEXTS, non_fixes: TEXTS },
   'words/facts': { facts: TEXTS },

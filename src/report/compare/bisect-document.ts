@@ -5,19 +5,9 @@ import type { CompareCheck, Judgement } from '../../model/results/compare.js';
 import * as d from '../document/document.js';
 import { counted, signedBytes } from '../text-pieces.js';
 import { checkFigure, isOdd, shortCommit } from './check-words.js';
-import {
-  changedSection,
-  checkCell,
-  checksTable,
-  componentsSection,
-  grownSites,
-  longText,
-  notesSection,
-  type Sides,
-  suspectsSection,
-} from './difference.js';
+import * as difference from './difference.js';
 
-const SIDES: Sides = ['before', 'after'];
+const SIDES: difference.Sides = ['before', 'after'];
 const SITES_SHOWN = 6;
 const SETTINGS_SHOWN = 12;
 
@@ -30,13 +20,13 @@ export function bisectDocument(result: BisectReportResult, { unicode } = { unico
       d.t`bisect: ${d.mark(stateWords(result), state === 'found' ? 'good' : 'unsure')}, confidence ${confidence}`,
       culprit !== null && d.paragraph(commitText(culprit), { style: 'lead', key: 'culprit' }),
       d.paragraph(d.t`judged on ${criterion} against golden ${d.code(golden)}${judged}`, { key: 'judged' }),
-      why !== '' && d.paragraph(longText(why), { key: 'confidence_reason' }),
+      why !== '' && d.paragraph(difference.longText(why), { key: 'confidence_reason' }),
       chartOf(result, unicode ? '█' : '#'),
       leftSection(result),
       d.section('Settings that changed inside the range', {}, settingItems(result)),
       d.section(changeWords(result) ?? 'What changed', {}, ...changeParts(result)),
       stepsSection(result),
-      notesSection(notes),
+      difference.notesSection(notes),
     ),
     isAscii: !unicode,
     fields: { state, confidence, criterion, golden },
@@ -141,12 +131,12 @@ const isShown = (check: CompareCheck): boolean =>
   isOdd(check) && check.status !== 'skipped' && (check.status !== 'undecided' || !check.name.includes(':'));
 
 export const changeParts = (result: BisectReportResult): d.MaybePart[] => [
-  checksTable(result.checks.filter(isShown), { sides: SIDES }),
-  componentsSection(result.components, SIDES),
-  grownSites(result.sites, SIDES, SITES_SHOWN),
-  changedSection('Settings', 'config', result.config, SIDES),
-  changedSection('Environment', 'env', result.env, SIDES),
-  suspectsSection(result),
+  difference.checksTable(result.checks.filter(isShown), { sides: SIDES }),
+  difference.componentsSection(result.components, SIDES),
+  difference.grownSites(result.sites, SIDES, SITES_SHOWN),
+  difference.changedSection('Settings', 'config', result.config, SIDES),
+  difference.changedSection('Environment', 'env', result.env, SIDES),
+  difference.suspectsSection(result),
 ];
 
 const TONES: Readonly<Record<Judgement, d.Tone>> = { good: 'good', bad: 'bad', skip: 'unsure' };
@@ -171,14 +161,14 @@ export const stepTable = (steps: readonly BisectStep[]): d.MaybePart =>
       d.column('judgement', ({ judgement }) => judgementMark(judgement)),
       d.counts('runs', ({ runs }) => runs),
       figureName(steps) !== undefined &&
-        d.column('figure', ({ figure }) => (figure === null ? '' : checkCell(figure.value, figure.unit)), {
+        d.column('figure', ({ figure }) => (figure === null ? '' : difference.checkCell(figure.value, figure.unit)), {
           align: 'right',
         }),
       d.column('commit', commitText),
     ],
     {
       key: 'steps',
-      under: ({ reason }) => [longText(reason)],
+      under: ({ reason }) => [difference.longText(reason)],
       fields: ({ sha, subject, reason, bundle }) => ({ sha, subject, reason, bundle }),
     },
   );

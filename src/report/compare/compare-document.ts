@@ -7,16 +7,7 @@ import type { CompareCheck, CompareResult } from '../../model/results/compare.js
 import * as d from '../document/document.js';
 import { isOdd, isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
-import {
-  changedSection,
-  checksTable,
-  componentsSection,
-  grownSites,
-  longText,
-  notesSection,
-  type Sides,
-  suspectsSection,
-} from './difference.js';
+import * as difference from './difference.js';
 import type { ReportedComparison } from './reported-comparison.js';
 
 export interface CompareLook {
@@ -24,7 +15,7 @@ export interface CompareLook {
   readonly limit?: number | undefined;
 }
 
-const SIDES: Sides = ['golden', 'current'];
+const SIDES: difference.Sides = ['golden', 'current'];
 const SITES_SHOWN = 6;
 const PARTS_SHOWN = 8;
 /** A stage whose relative change is within this of the total's is not shown. */
@@ -38,16 +29,20 @@ export function compareDocument(result: CompareResult, { limit = SITES_SHOWN }: 
     verdictTitle('compare', result.verdict, preset === 'default' ? '' : ` (preset ${preset})`),
     ...headParts(result, d.t`${runWords(result.current, false)} against ${runWords(result.golden, true)}`),
     contractSection(result),
-    checksTable(gate, { sides: SIDES, preset }),
+    difference.checksTable(gate, { sides: SIDES, preset }),
     checks.length === 0 && refused === null && d.paragraph('no figures were compared'),
     d.section('By stage and rank', {}, ...partsOf(result, parts)),
-    d.section('Informative', { isFolded: true }, checksTable(ungated, { sides: SIDES, preset, key: 'informative' })),
-    componentsSection(components, SIDES),
-    grownSites(sites, SIDES, limit === 0 ? Number.MAX_SAFE_INTEGER : limit, '--limit 0 shows all'),
-    changedSection('Settings', 'config', config, SIDES),
-    changedSection('Environment', 'env', env.toSorted(byAllocator), SIDES),
-    suspectsSection(result),
-    notesSection(notes),
+    d.section(
+      'Informative',
+      { isFolded: true },
+      difference.checksTable(ungated, { sides: SIDES, preset, key: 'informative' }),
+    ),
+    difference.componentsSection(components, SIDES),
+    difference.grownSites(sites, SIDES, limit === 0 ? Number.MAX_SAFE_INTEGER : limit, '--limit 0 shows all'),
+    difference.changedSection('Settings', 'config', config, SIDES),
+    difference.changedSection('Environment', 'env', env.toSorted(byAllocator), SIDES),
+    difference.suspectsSection(result),
+    difference.notesSection(notes),
   );
 }
 
@@ -68,9 +63,11 @@ export const verdictTitle = (verb: string, verdict: string, after = ''): d.Text 
 export function headParts({ summary, refused, contract }: ReportedComparison, runs: d.Text): d.MaybePart[] {
   const refusal = refusalWords(refused, contract);
   return [
-    summary !== '' && refused === null && d.paragraph(longText(summary), { style: 'lead', key: 'summary' }),
+    summary !== '' && refused === null && d.paragraph(difference.longText(summary), { style: 'lead', key: 'summary' }),
     refusal !== null &&
-      d.paragraph(d.t`${d.mark('Refused', 'bad')}: ${longText(refusal.reason)}; ${refusal.remedy}`, { key: 'refused' }),
+      d.paragraph(d.t`${d.mark('Refused', 'bad')}: ${difference.longText(refusal.reason)}; ${refusal.remedy}`, {
+        key: 'refused',
+      }),
     d.paragraph(runs, { key: 'runs' }),
   ];
 }
@@ -136,7 +133,7 @@ function partsOf({ checks, preset }: CompareResult, parts: readonly CompareCheck
   );
   const remainder = d.t`${shown.length === 0 ? 'no more than the total' : 'the others'}: ${d.joined(counts, ', ')}`;
   return [
-    checksTable(shown, { sides: SIDES, preset, key: 'parts' }),
+    difference.checksTable(shown, { sides: SIDES, preset, key: 'parts' }),
     hidden.length > 0 && d.note(remainder, { key: 'other_parts' }),
   ];
 }

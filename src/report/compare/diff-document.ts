@@ -4,20 +4,9 @@ import { formatBytes } from '../../model/units.js';
 import * as d from '../document/document.js';
 import { afterEntry } from '../text-pieces.js';
 import { isOdd, shortCommit } from './check-words.js';
-import {
-  changedSection,
-  checksTable,
-  componentsSection,
-  fromTo,
-  notesSection,
-  type Sides,
-  type SiteRow,
-  siteRow,
-  sitesTable,
-  suspectsSection,
-} from './difference.js';
+import * as difference from './difference.js';
 
-const SIDES: Sides = ['a', 'b'];
+const SIDES: difference.Sides = ['a', 'b'];
 
 export function diffDocument(result: DiffResult): d.Document {
   const { a_info: a, b_info: b, gate, notes, total_delta_bytes: total } = result;
@@ -29,7 +18,7 @@ export function diffDocument(result: DiffResult): d.Document {
         ? SIDES.map((side) => d.paragraph(d.t`${side}  ${d.as(side, d.code(result[side as 'a' | 'b']))}`))
         : [sideParagraph('a', a, b), sideParagraph('b', b, a)]),
       gate !== null && total !== null && d.paragraph(growthText(total, gate), { key: 'gate' }),
-      notesSection(notes),
+      difference.notesSection(notes),
       ...differenceParts(result),
     ),
     fields: { total_delta_bytes: total, ...(gate === null ? {} : { exceeded: gate.exceeded }) },
@@ -75,7 +64,7 @@ const sideParagraph = (name: string, side: DiffSide, other: DiffSide): d.MaybePa
 /** All but the head. */
 export const differenceParts = (result: DiffResult): d.MaybePart[] => [
   result.a_info !== null && totalsTable(result),
-  componentsSection(result.components, SIDES),
+  difference.componentsSection(result.components, SIDES),
   result.a_info !== null && d.section('Call sites', {}, changedSites(result)),
   poolsSection(result),
   allocatorSection(result),
@@ -87,12 +76,12 @@ export const differenceParts = (result: DiffResult): d.MaybePart[] => [
   ),
   pairsSection('Other devices', 'devices', result.devices),
   pairsSection('Ranks', 'ranks', result.ranks),
-  d.section('Peaks, step time and loss', {}, checksTable(judgedChecks(result), { sides: SIDES })),
-  changedSection('Settings', 'config', result.config, SIDES),
-  changedSection('Environment', 'env', result.env, SIDES),
-  changedSection('Versions', 'versions', result.versions, SIDES),
+  d.section('Peaks, step time and loss', {}, difference.checksTable(judgedChecks(result), { sides: SIDES })),
+  difference.changedSection('Settings', 'config', result.config, SIDES),
+  difference.changedSection('Environment', 'env', result.env, SIDES),
+  difference.changedSection('Versions', 'versions', result.versions, SIDES),
   commitsSection(result),
-  suspectsSection(result),
+  difference.suspectsSection(result),
 ];
 
 function totalsTable({ a_info: a, b_info: b }: SnapshotDiff): d.MaybePart {
@@ -122,17 +111,19 @@ function changedSites(result: SnapshotDiff): d.MaybePart {
   const unchanged = sites.length - changed.length + remainder.sites - remainder.changed;
   const { grown_bytes: grown, shrunk_bytes: shrunk } = remainder;
   const mixed = grown > 0 && shrunk < 0 ? d.t`: ${d.changeBytes(grown)} and ${d.changeBytes(shrunk)}` : '';
-  const remaining: SiteRow = {
+  const remaining: difference.SiteRow = {
     ...{ delta_bytes: result.remainder_bytes, sides: null, kind: 'others' },
     name: d.t`${d.counted(remainder.changed, 'smaller site')}${mixed} (--limit 0 shows all sites)`,
   };
-  const sum: SiteRow = {
+  const sum: difference.SiteRow = {
     ...{ delta_bytes: result.total_delta_bytes, kind: 'sum', name: d.t`all active memory (block sizes)` },
     sides: { a_bytes: a.active_bytes, b_bytes: b.active_bytes, a_count: a.blocks, b_count: b.blocks },
   };
-  return sitesTable([...changed.map(siteRow), ...(remainder.changed > 0 ? [remaining] : []), sum], SIDES, [
-    unchanged > 0 && d.t`${d.counted(unchanged, 'site has', 'sites have')} as many bytes in a as in b`,
-  ]);
+  return difference.sitesTable(
+    [...changed.map(difference.siteRow), ...(remainder.changed > 0 ? [remaining] : []), sum],
+    SIDES,
+    [unchanged > 0 && d.t`${d.counted(unchanged, 'site has', 'sites have')} as many bytes in a as in b`],
+  );
 }
 
 const poolsSection = ({ pools }: DiffResult): d.MaybePart =>
@@ -150,7 +141,7 @@ const poolsSection = ({ pools }: DiffResult): d.MaybePart =>
         d.column('delta_free_bytes', (pool) => pool.delta_reserved_bytes - pool.delta_active_bytes, {
           title: 'of it free',
         }),
-        d.column('segments', (pool) => fromTo(pool.a_segments, pool.b_segments), { align: 'right' }),
+        d.column('segments', (pool) => difference.fromTo(pool.a_segments, pool.b_segments), { align: 'right' }),
       ],
       { key: 'pools' },
     ),
@@ -163,8 +154,8 @@ function allocatorSection({ settings }: DiffResult): d.MaybePart {
     return keys.length === 0 ? [] : [`only recorded in ${SIDES[i]}: ${keys.join(', ')}`];
   });
   const both = settings.filter(({ a, b }) => a !== null && b !== null);
-  if (both.length === 0) return changedSection('Allocator settings', 'settings', settings, SIDES);
-  return changedSection('Allocator settings', 'settings', both, SIDES, alone.length > 0 && alone.join('; '));
+  if (both.length === 0) return difference.changedSection('Allocator settings', 'settings', settings, SIDES);
+  return difference.changedSection('Allocator settings', 'settings', both, SIDES, alone.length > 0 && alone.join('; '));
 }
 
 const pairsSection = (title: string, key: 'devices' | 'ranks', totals: readonly DiffTotals[]): d.MaybePart =>

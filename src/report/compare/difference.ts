@@ -6,17 +6,7 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { sumOf } from '../../model/lists.js';
 import type { ChangedValue, CompareCheck, CompareResult, Preset, Suspect } from '../../model/results/compare.js';
 import * as d from '../document/document.js';
-import {
-  changeOf,
-  checkFigure,
-  failsGate,
-  isOdd,
-  nameOf,
-  relativeOf,
-  remarkOf,
-  shortCommit,
-  toleranceOf,
-} from './check-words.js';
+import * as words from './check-words.js';
 import { upstreamWords } from './upstream-words.js';
 
 /** The words for the two sides of a comparison. */
@@ -43,7 +33,7 @@ const isBytes = (unit: string): boolean => unit === 'bytes';
 /** As its source writes it; words as they are. */
 export function checkCell(value: number | string | null, unit: string): d.Cell {
   if (typeof value === 'string') return value.trim() || '(empty)';
-  return d.shownAs(value, checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
+  return d.shownAs(value, words.checkFigure(value, unit), isBytes(unit) ? 'bytes' : null);
 }
 
 interface ChecksLook {
@@ -62,31 +52,31 @@ interface ChecksLook {
 export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): d.MaybePart {
   const { sides, key = 'checks', preset = 'default', status = statusOf, hasNoise = false, ...rest } = look;
   const remarks = checks.map((check) => {
-    const isExplained = failsGate(check, preset) || (isOdd(check) && check.status !== 'improvement');
+    const isExplained = words.failsGate(check, preset) || (words.isOdd(check) && check.status !== 'improvement');
     // How sure the change of a component is follows from that of the whole.
-    return isExplained ? longText(remarkOf(check, !hasNoise && !check.name.startsWith('component:'))) : '';
+    return isExplained ? longText(words.remarkOf(check, !hasNoise && !check.name.startsWith('component:'))) : '';
   });
   return d.table(
     checks,
     [
-      d.names('name', nameOf, { title: hasNoise ? 'metric' : 'check' }),
+      d.names('name', words.nameOf, { title: hasNoise ? 'metric' : 'check' }),
       d.column('golden', ({ golden, unit }) => checkCell(golden, unit), { title: sides[0], align: 'right' }),
       d.column('current', ({ current, unit }) => checkCell(current, unit), { title: sides[1], align: 'right' }),
       !hasNoise &&
         d.column(
           'delta',
-          (check) => d.shownAs(check.delta, changeOf(check), isBytes(check.unit) ? 'change_bytes' : null),
+          (check) => d.shownAs(check.delta, words.changeOf(check), isBytes(check.unit) ? 'change_bytes' : null),
           {
             ...{ title: 'change', align: 'right' },
           },
         ),
       d.column(
         'relative',
-        (check) => d.shownAs(check.relative, relativeOf(check) || (hasNoise ? changeOf(check) : '')),
+        (check) => d.shownAs(check.relative, words.relativeOf(check) || (hasNoise ? words.changeOf(check) : '')),
         // Next to the absolute change it needs no title.
         { title: hasNoise ? 'change' : '', align: 'right' },
       ),
-      d.column('tolerance', (check) => d.shownAs(check.tolerance, toleranceOf(check)), { align: 'right' }),
+      d.column('tolerance', (check) => d.shownAs(check.tolerance, words.toleranceOf(check)), { align: 'right' }),
       hasNoise && d.column('noise', (check) => d.shownAs(check.noise, noiseOf(check)), { align: 'right' }),
       d.column('status', (check) => d.mark(status(check), toneOf(check, preset))),
     ],
@@ -106,7 +96,7 @@ export function checksTable(checks: readonly CompareCheck[], look: ChecksLook): 
 const statusOf = ({ why, status }: CompareCheck): string => (why?.code === 'ended_early' ? 'not comparable' : status);
 
 function toneOf(check: CompareCheck, preset: Preset): d.Tone {
-  if (failsGate(check, preset)) return 'bad';
+  if (words.failsGate(check, preset)) return 'bad';
   if (check.status === 'improvement') return 'good';
   return check.status === 'regression' || check.status === 'undecided' ? 'unsure' : 'plain';
 }
@@ -114,7 +104,7 @@ function toneOf(check: CompareCheck, preset: Preset): d.Tone {
 /** Relative like the change and the tolerance, which it is compared with. */
 function noiseOf({ noise, golden, unit }: CompareCheck): string {
   if (noise === null || typeof golden !== 'number') return '';
-  if (golden === 0) return `±${checkFigure(noise, unit)}`;
+  if (golden === 0) return `±${words.checkFigure(noise, unit)}`;
   const percent = (100 * noise) / Math.abs(golden);
   return `±${percent.toFixed(percent < 1 ? 2 : 1)} %`;
 }
@@ -299,7 +289,7 @@ function suspectDetails({ reason, lines, commits }: Suspect): d.Text[] {
   return [
     longText(reason),
     ...lines.slice(0, MOST_LINES).map((line) => d.code(`${line.slice(0, 1)} ${line.slice(1).trim()}`)),
-    ...commits.slice(0, MOST_COMMITS).map(({ sha, subject }) => d.t`${d.code(shortCommit(sha))} ${subject}`),
+    ...commits.slice(0, MOST_COMMITS).map(({ sha, subject }) => d.t`${d.code(words.shortCommit(sha))} ${subject}`),
     ...(more > 0 ? [d.t`and ${d.counted(more, 'more commit')}`] : []),
   ];
 }

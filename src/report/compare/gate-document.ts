@@ -5,17 +5,9 @@ import * as d from '../document/document.js';
 import { counted } from '../text-pieces.js';
 import { failsGate, isListed, relativeOf, runWords } from './check-words.js';
 import { contractSection, headParts, verdictTitle } from './compare-document.js';
-import {
-  changedSection,
-  checksTable,
-  componentsSection,
-  grownSites,
-  notesSection,
-  type Sides,
-  suspectsSection,
-} from './difference.js';
+import * as difference from './difference.js';
 
-const SIDES: Sides = ['baseline', 'now'];
+const SIDES: difference.Sides = ['baseline', 'now'];
 const SITES_SHOWN = 3;
 const SUSPECTS_SHOWN = 3;
 
@@ -33,22 +25,22 @@ export function gateDocument(result: GateResult): d.Document {
       d.t`${runWords(current, false)} against baseline ${runWords(golden, false)} of ${d.code(baseline)}`,
     ),
     result.refused !== null && contractSection(result),
-    checksTable(shown, {
+    difference.checksTable(shown, {
       ...{ sides: SIDES, hasNoise: true, status: (check) => resultOf(check, result) },
       notes: [hidden > 0 && d.t`${d.counted(hidden, 'component or stage', 'components and stages')} within tolerance`],
     }),
     ...(isWorse ? differenceParts(result) : []),
-    notesSection(result.notes),
+    difference.notesSection(result.notes),
     d.section('Next', {}, d.paragraph(nextStep(result), { key: 'next' })),
   );
 }
 
 const differenceParts = (result: GateResult): d.MaybePart[] => [
-  suspectsSection(result, SUSPECTS_SHOWN),
-  componentsSection(result.components, SIDES),
-  grownSites(result.sites, SIDES, SITES_SHOWN),
-  changedSection('Settings', 'config', result.config, SIDES),
-  changedSection('Environment', 'env', result.env, SIDES),
+  difference.suspectsSection(result, SUSPECTS_SHOWN),
+  difference.componentsSection(result.components, SIDES),
+  difference.grownSites(result.sites, SIDES, SITES_SHOWN),
+  difference.changedSection('Settings', 'config', result.config, SIDES),
+  difference.changedSection('Environment', 'env', result.env, SIDES),
 ];
 
 /** `FAIL` is what fails the job. */

@@ -1,9 +1,12 @@
 /** Golden values: which there are, and what one of them holds runs to. */
+
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
 import type { GoldenChangeResult, GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import * as d from '../document/document.js';
+import { isUnusedDivision } from '../run/unused-division.js';
 import { byteRange, figure, plain, rankList, UNKNOWN } from '../text-pieces.js';
+import { wordOf } from '../words/fill.js';
 import { nameOf, shortCommit } from './check-words.js';
 import { checkCell } from './difference.js';
 
@@ -43,16 +46,12 @@ function commitList(commits: readonly (string | null)[]): string {
   return `${first ?? UNKNOWN}${more.length === 0 ? '' : ` +${more.length}`}`;
 }
 
-const CHANGES: Readonly<Record<GoldenChangeResult['change'], string>> = {
-  added: 'now of',
-  written: 'written, of',
-  removed: 'removed, of',
-};
+const changeName = wordOf('codes', 'golden_changes');
 
 export const goldenChangeDocument = ({ schema, change, name, runs, where }: GoldenChangeResult): d.Document => ({
   ...d.document(
     schema,
-    d.t`golden ${d.as('name', d.code(name))}: ${CHANGES[change]} ${d.counted(runs, 'run', 'runs', 'runs')} (${d.as('where', d.code(where))})`,
+    d.t`golden ${d.as('name', d.code(name))}: ${changeName(change)} ${d.counted(runs, 'run', 'runs', 'runs')} (${d.as('where', d.code(where))})`,
   ),
   fields: { change },
 });
@@ -240,10 +239,8 @@ const MEMORY_KEYS: readonly string[] = `
 function surroundings(runs: readonly Measurement[]) {
   const versions = merged(runs.map((run) => run.versions));
   const set = distinct(runs.flatMap(({ allocator_conf: conf }) => (conf === null ? [] : [conf || '(empty)'])));
-  // Torch records a division for every power of two, most of them off.
   const recorded = [...merged(runs.flatMap(({ peaks }) => peaks.map(({ settings }) => settings)))].filter(
-    ([key, values]) =>
-      !(key.startsWith('roundup_power2_divisions.') && values.every((value) => value === '0' || value === '1')),
+    ([key, values]) => !values.every((value) => isUnusedDivision(key, value)),
   );
   const config = merged(runs.map((run) => run.config));
   const isSet = (key: string): boolean => config.get(key)?.some((value) => value !== 'null' && value !== '') === true;

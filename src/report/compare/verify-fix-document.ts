@@ -2,20 +2,15 @@
  * A change compared with its purpose: the verdict, whether each setting is in force, gain and cost against the expected
  * ones, and the next limit of the run.
  */
-import type {
-  EffectOutcome,
-  VerifyChange,
-  VerifyFixResult,
-  VerifyJudgement,
-  VerifyRun,
-} from '../../model/results/verify.js';
+import type * as results from '../../model/results/verify.js';
 import * as d from '../document/document.js';
 import { formatValue, type Unit } from '../document/values.js';
 import { plain, rankWords } from '../text-pieces.js';
+import { wordOf } from '../words/fill.js';
 import { verdictTitle } from './compare-document.js';
 import { changedSection, longText, settingCell } from './difference.js';
 
-export function verifyFixDocument(result: VerifyFixResult): d.Document {
+export function verifyFixDocument(result: results.VerifyFixResult): d.Document {
   const { schema, verdict, summary, before, after, bottleneck, contract, unfair, beside: changes, missing } = result;
   const sides = [before.run, after.run] as const;
   return d.document(
@@ -54,15 +49,9 @@ export function verifyFixDocument(result: VerifyFixResult): d.Document {
   );
 }
 
-const ENDINGS: Readonly<Record<VerifyRun['ending'], string>> = {
-  oom: 'out of memory',
-  failed: 'failed',
-  completed: 'completed',
-  stopped: 'no failure, end unknown',
-  no_training: 'no training',
-};
+const endingName = wordOf('codes', 'run_endings');
 
-function runText(run: VerifyRun): d.Text {
+function runText(run: results.VerifyRun): d.Text {
   const { ending, rank, stage, iteration, phase, last_iteration: last, steady_steps: steps } = run;
   const where = rank === null ? '' : ` on rank ${rank}${stage === null ? '' : ` (stage ${stage})`}`;
   const early = /build|load|launch/.test(phase ?? '') ? 'before training' : 'in the first iteration';
@@ -70,17 +59,17 @@ function runText(run: VerifyRun): d.Text {
   const hasFailed = ending === 'oom' || ending === 'failed';
   const when = hasFailed ? ` ${failed}` : last === null ? '' : `, ${last} iterations (${steps} steady)`;
   const cause = run.cause === null ? '' : `: ${plain(run.cause)}`;
-  return d.t`${d.code(run.run)}: ${ENDINGS[ending]}${where}${when}${cause}`;
+  return d.t`${d.code(run.run)}: ${endingName(ending)}${where}${when}${cause}`;
 }
 
-const OUTCOME_TONES: Readonly<Record<EffectOutcome, d.Tone>> = {
+const OUTCOME_TONES: Readonly<Record<results.EffectOutcome, d.Tone>> = {
   active: 'good',
   partly: 'unsure',
   inactive: 'bad',
   untested: 'unsure',
 };
 
-const changesSection = ({ changes }: VerifyFixResult): d.MaybePart =>
+const changesSection = ({ changes }: results.VerifyFixResult): d.MaybePart =>
   d.section(
     'Changes, and whether they are in force',
     {},
@@ -100,12 +89,12 @@ const changesSection = ({ changes }: VerifyFixResult): d.MaybePart =>
     ) ?? d.paragraph('none that bears on memory or speed'),
   );
 
-function fixWords({ fix, fix_complete: isWhole, non_fix: non, credited }: VerifyChange): string {
+function fixWords({ fix, fix_complete: isWhole, non_fix: non, credited }: results.VerifyChange): string {
   const what = fix !== null ? `${isWhole ? '' : 'part of '}fix ${fix}` : non !== null ? `will not help: ${non}` : '';
   return [what, non === null && credited ? 'credited' : ''].filter((text) => text !== '').join(', ');
 }
 
-function changeDetails(change: VerifyChange): d.Text[] {
+function changeDetails(change: results.VerifyChange): d.Text[] {
   const { effect, on_cause } = change;
   const { text, source, outcome, ranks, evidence, needs } = effect;
   const missing = outcome === 'partly' && ranks.inactive.length > 0 ? ` Not on ${rankWords(ranks.inactive)}.` : '';
@@ -126,9 +115,9 @@ const FIGURES = [
   ['cached', 'reserved, not in use', 'bytes'],
   ['step_ms', 'step time', 'ms'],
   ['tflops', 'TFLOP/s per GPU', 'number'],
-] as const satisfies readonly (readonly [keyof VerifyFixResult['measured'], string, Unit])[];
+] as const satisfies readonly (readonly [keyof results.VerifyFixResult['measured'], string, Unit])[];
 
-function measuredTable({ measured }: VerifyFixResult): d.MaybePart {
+function measuredTable({ measured }: results.VerifyFixResult): d.MaybePart {
   const rows = FIGURES.map(([key, title, unit]) => ({ key, title, unit, ...measured[key] })).filter(
     ({ before, after }) => before !== null || after !== null,
   );
@@ -158,11 +147,11 @@ function measuredTable({ measured }: VerifyFixResult): d.MaybePart {
   );
 }
 
-const JUDGED_TONES: Readonly<Record<VerifyJudgement['outcome'], d.Tone>> = {
+const JUDGED_TONES: Readonly<Record<results.VerifyJudgement['outcome'], d.Tone>> = {
   ...{ better: 'good', as_expected: 'good', less: 'unsure', worse: 'bad', note: 'plain', untested: 'unsure' },
 };
 
-const judgementSection = ({ judgement, expected }: VerifyFixResult): d.MaybePart =>
+const judgementSection = ({ judgement, expected }: results.VerifyFixResult): d.MaybePart =>
   d.section(
     expected === null ? 'Gain and cost' : 'Gain and cost, against the advice on the run before',
     {},

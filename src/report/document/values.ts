@@ -64,6 +64,8 @@ const FORMS: Readonly<Record<Unit, (value: number) => string>> = {
   number: figure,
 };
 
+export const isUnit = (form: string): form is Unit => Object.hasOwn(FORMS, form);
+
 export function formatValue(value: number | null | undefined, unit: Unit | null): string {
   if (value === null || value === undefined) return UNKNOWN;
   return FORMS[unit ?? (Number.isSafeInteger(value) ? 'count' : 'number')](value);

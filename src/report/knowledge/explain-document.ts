@@ -1,20 +1,11 @@
 /** What `explain` found, a section each: what it is, what is known of it and how well, what disagrees. */
 import type { AdviceEvidence } from '../../model/results/advise.js';
-import type {
-  Explained,
-  ExplainedKnob,
-  ExplainedName,
-  ExplainedRule,
-  ExplainResult,
-  KnobEffect,
-  KnobSpellings,
-  KnobsResult,
-  Reference,
-} from '../../model/results/knowledge.js';
+import type * as results from '../../model/results/knowledge.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
 import * as d from '../document/document.js';
+import { wordOf } from '../words/fill.js';
 
-export const explainedDocument = ({ schema, asked, found }: ExplainResult): d.Document => ({
+export const explainedDocument = ({ schema, asked, found }: results.ExplainResult): d.Document => ({
   ...d.document(schema, '', ...found.map(explainedSection)),
   fields: { asked },
 });
@@ -26,7 +17,7 @@ interface Described {
   readonly parts: readonly d.MaybePart[];
 }
 
-function explainedSection(one: Explained): d.MaybePart {
+function explainedSection(one: results.Explained): d.MaybePart {
   const { what, text, parts } = described(one);
   return d.section(
     d.t`${d.as('id', d.code(one.id))} (${what})`,
@@ -37,12 +28,12 @@ function explainedSection(one: Explained): d.MaybePart {
   );
 }
 
-function described(one: Explained): Described {
+function described(one: results.Explained): Described {
   switch (one.is) {
     case 'rule':
       return { what: `rule, ${one.severity}`, text: one.message, parts: ruleParts(one) };
     case 'knob':
-      return { what: KIND[one.kind], text: one.title === one.id ? '' : one.title, parts: knobParts(one) };
+      return { what: knobKind(one.kind), text: one.title === one.id ? '' : one.title, parts: knobParts(one) };
     case 'name':
       return {
         what: one.of === null ? one.kind : `${one.kind}, ${one.of}`,
@@ -72,14 +63,9 @@ function described(one: Explained): Described {
   }
 }
 
-const KIND: Readonly<Record<ExplainedKnob['kind'], string>> = {
-  setting: 'knob, a setting',
-  env: 'knob, a variable of the environment',
-  launch: 'knob of the launch',
-  tool: 'knob, a tool',
-};
+const knobKind = wordOf('codes', 'knob_kinds');
 
-const ruleParts = (rule: ExplainedRule): d.MaybePart[] => [
+const ruleParts = (rule: results.ExplainedRule): d.MaybePart[] => [
   d.facts([
     d.fact('condition', rule.condition, { title: 'broken if' }),
     d.fact('versions', versionsOf(rule)),
@@ -93,7 +79,7 @@ const ruleParts = (rule: ExplainedRule): d.MaybePart[] => [
   ]),
 ];
 
-const knobParts = (knob: ExplainedKnob): d.MaybePart[] => [
+const knobParts = (knob: results.ExplainedKnob): d.MaybePart[] => [
   d.facts([
     // A variable is called the same everywhere.
     ...(knob.kind === 'env' ? [] : spellings(knob.spellings)),
@@ -116,7 +102,7 @@ const knobParts = (knob: ExplainedKnob): d.MaybePart[] => [
 export const evidenceTable = (evidence: readonly AdviceEvidence[]): d.MaybePart =>
   d.table(evidence, [titled('grade', 'evidence'), titled('text', ''), 'source'], { key: 'evidence' });
 
-const nameParts = (name: ExplainedName): d.MaybePart[] => [
+const nameParts = (name: results.ExplainedName): d.MaybePart[] => [
   d.facts([
     name.versions !== null && d.fact('versions', name.versions),
     ...spellings(name.spellings),
@@ -141,7 +127,7 @@ const nameParts = (name: ExplainedName): d.MaybePart[] => [
   references('measured', name.measured, 'Measured'),
 ];
 
-const spellings = (of: KnobSpellings): (d.Fact | null)[] => [
+const spellings = (of: results.KnobSpellings): (d.Fact | null)[] => [
   list('megatron_bridge', of.megatron_bridge, ', ', 'Megatron Bridge'),
   list('megatron_lm', of.megatron_lm, ', ', 'Megatron-LM'),
   list('nemo', of.nemo, ', ', 'NeMo'),
@@ -153,27 +139,27 @@ const list = (key: string, texts: readonly string[], between = ', ', title?: str
 const sinceText = (since: string | null): string =>
   since === null ? '' : since === 'dev' ? '; on the development branch only' : `; from Megatron-Core ${since} on`;
 
-const effect = ({ effect: word, text }: KnobEffect<string>): string =>
+const effect = ({ effect: word, text }: results.KnobEffect<string>): string =>
   word === 'unknown' ? 'no guide states it' : text === '' ? word : `${word}: ${text}`;
 
-const references = (key: string, rows: readonly Reference[], name: string): d.MaybePart =>
+const references = (key: string, rows: readonly results.Reference[], name: string): d.MaybePart =>
   d.table(rows, [titled('id', name.toLowerCase()), titled('text', '')], { key });
 
 /** A field under another title. */
 const titled = <Key extends string>(key: Key, name: string) =>
   d.column(key, (row: Readonly<Record<Key, string>>) => row[key], { title: name });
 
-const shortEffect = (one: KnobEffect<string>): string | null => (one.effect === 'unknown' ? null : effect(one));
+const shortEffect = (one: results.KnobEffect<string>): string | null => (one.effect === 'unknown' ? null : effect(one));
 
 /** Versions may also be part of the condition. */
-function versionsOf({ versions, condition }: ExplainedRule): string {
+function versionsOf({ versions, condition }: results.ExplainedRule): string {
   if (versions.length > 0) return versions.join('; ');
   return VERSION_NAMES.some((name) => new RegExp(`\\b${name} [<≥]`).test(condition))
     ? 'as the condition has them'
     : 'all';
 }
 
-export function knobsDocument({ schema, filter, total, groups, knobs }: KnobsResult): d.Document {
+export function knobsDocument({ schema, filter, total, groups, knobs }: results.KnobsResult): d.Document {
   const of = filter === null ? '' : d.t` of ${total} match ${d.as('filter', d.code(filter))}`;
   const what = knobs.length === 1 && filter === null ? 'knob' : 'knobs';
   return d.document(

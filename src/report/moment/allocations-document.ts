@@ -1,10 +1,14 @@
 /** Allocations as rows; one alone with its stack. */
+
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import * as d from '../document/document.js';
 import { formatValue } from '../document/values.js';
 import { csvLine } from '../store/sql-text.js';
 import { afterEntry } from '../text-pieces.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
+
+const textOf = textMaker('moment', 'allocations');
 
 export function allocationsDocument(result: AllocationsResult): d.Document {
   const { schema, snapshot, rank, device, moment, seq, allocations } = result;
@@ -18,9 +22,7 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
     ...d.document(
       schema,
       deviceTitle(result),
-      d.paragraph(
-        d.t`${d.counted(result.count, 'allocation', 'allocations', 'count')} ${moment === null ? 'of the whole trace' : `live ${afterEntry(seq)} (${moment})`}: ${d.as('actual_bytes', d.bytes(result.actual_bytes))} in blocks, ${d.as('requested_bytes', d.bytes(result.requested_bytes))} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
-      ),
+      d.paragraph(textOf('sum', result, { after: afterEntry(seq) })),
       d.table(
         allocations,
         [
@@ -41,26 +43,19 @@ export function allocationsDocument(result: AllocationsResult): d.Document {
   };
 }
 
-/** The entry of the completed free; a request that still waits is marked. */
+/** The entry of the completed free; a request that still waits is marked. Rows are many: no template. */
 function freeCell({ free_completed_seq: completed, free_requested_seq: requested }: AllocationRow): d.Cell {
   if (completed !== null) return d.count(completed);
   return requested === null ? null : d.t`${d.count(requested)} pending`;
 }
 
-function detailSection(row: AllocationRow): d.MaybePart {
-  const { stage, compile_context: compiled, user_metadata: metadata, uncertain_bytes: uncertain, frames } = row;
-  return d.section(
-    row.stack_origin === 'free_event' ? 'Stack of its free (it was allocated before the recording)' : 'Stack',
+const detailSection = (row: AllocationRow): d.MaybePart =>
+  d.section(
+    textOf('stack', row),
     {},
-    d.facts([
-      stage !== null && d.fact('stage', d.code(stage), { title: 'in' }),
-      compiled !== null && d.fact('compile_context', d.code(compiled), { title: 'compiled' }),
-      metadata !== null && d.fact('user_metadata', metadata, { title: 'metadata' }),
-      (uncertain ?? 0) > 0 && d.fact('uncertain', d.t`up to ${d.bytes(uncertain)} larger`, { title: 'size' }),
-    ]),
-    d.quote(frames, { key: 'frames' }) ?? d.paragraph('no stack recorded'),
+    d.facts(factsOf('moment', 'allocation', row)),
+    d.quote(row.frames, { key: 'frames' }) ?? d.paragraph('no stack recorded'),
   );
-}
 
 const COLUMNS = [
   'label',

@@ -1,17 +1,13 @@
 /** Whose memory was live: components, where they come from, how they are known. */
+
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
-import type {
-  AccumulationPoint,
-  AnnotatedSource,
-  AttributedDevice,
-  AttributeResult,
-  ComponentBytes,
-} from '../../model/results/attribute.js';
+import type * as results from '../../model/results/attribute.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import * as d from '../document/document.js';
 import { afterEntry, plain } from '../text-pieces.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
 /** Rows below this part of the device are summed up. */
@@ -25,7 +21,7 @@ export function attributeDocument({
   devices,
   left_out: leftOut,
   annotated,
-}: AttributeResult): d.Document {
+}: results.AttributeResult): d.Document {
   return d.document(
     schema,
     '',
@@ -36,26 +32,29 @@ export function attributeDocument({
   );
 }
 
-const bytesOf = (rows: readonly ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
+const textOf = textMaker('moment', 'attribute');
 
-export function componentTotals(rows: readonly ComponentBytes[]): Map<Component, number> {
+const bytesOf = (rows: readonly results.ComponentBytes[]): number => sumOf(rows.map((row) => row.bytes));
+
+export function componentTotals(rows: readonly results.ComponentBytes[]): Map<Component, number> {
   return new Map([...groupBy(rows, ({ component }) => component)].map(([component, of]) => [component, bytesOf(of)]));
 }
 
 /** A row a device, a column a component that matters. */
-function deviceTable(devices: readonly AttributedDevice[]): d.MaybePart {
+function deviceTable(devices: readonly results.AttributedDevice[]): d.MaybePart {
   const totals = new Map(devices.map((device) => [device, componentTotals(device.components)]));
   const shown = [...componentTotals(devices.flatMap(({ components }) => components))]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MOST_COMPONENTS)
     .map(([component]) => component);
-  const of = (device: AttributedDevice, component: Component): number => totals.get(device)!.get(component) ?? 0;
+  const of = (device: results.AttributedDevice, component: Component): number =>
+    totals.get(device)!.get(component) ?? 0;
   return d.table(
     devices,
     [
       ...d.fieldsOf(devices, 'rank', 'stage', 'device', ['total_bytes', 'live']),
       ...shown.map((component) =>
-        d.column<AttributedDevice>(`${component}_bytes`, (device) => of(device, component), {
+        d.column<results.AttributedDevice>(`${component}_bytes`, (device) => of(device, component), {
           title: plain(component),
         }),
       ),
@@ -65,18 +64,27 @@ function deviceTable(devices: readonly AttributedDevice[]): d.MaybePart {
   );
 }
 
-function deviceSection(device: AttributedDevice, moment: string): d.MaybePart {
-  const { handle, rank, stage, seq, basis, total_bytes: total } = device;
+function deviceSection(device: results.AttributedDevice, moment: string): d.MaybePart {
+  const { handle, rank, stage, seq, basis, total_bytes: total, components, accumulation } = device;
+  const shareBy = (by: results.ComponentBytes['by']): number =>
+    bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total);
+  const hasRequested = components.every(({ requested_bytes: requested }) => requested !== null);
+  const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
   return d.section(
     d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
     { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
-    d.paragraph(
-      d.t`at ${moment}, ${afterEntry(seq)}: ${d.as('total_bytes', d.bytes(total))} live in ${d.counted(device.blocks, 'block', 'blocks', 'blocks')} of ${d.as('reserved_bytes', d.bytes(device.reserved_bytes))} reserved${basis === 'actual' ? '' : ' (approximate: the trace contradicts itself)'}`,
-    ),
+    d.paragraph(textOf('live', device, { moment, after: afterEntry(seq) })),
     componentTable(device),
-    d.paragraph(d.t`known ${basisText(device)}${roundingText(device)}`),
+    d.paragraph(
+      textOf('known', {
+        ...{ rule_share: shareBy('rule'), inference_share: shareBy('inference'), none_share: shareBy('none') },
+        beyond_bytes: hasRequested && beyond >= LEAST_ROUNDING * total && beyond,
+      }),
+    ),
     d.items(
-      device.accumulation.flatMap((point) => pointText(point, total)),
+      accumulation.flatMap((point) =>
+        point.frame === null ? [] : [textOf('below', point, { total_bytes: total, caller: point.callers[0] })],
+      ),
       { key: 'accumulation' },
     ),
     groupTable(device),
@@ -89,15 +97,15 @@ interface ComponentRow {
   readonly component: Component;
   /** Null: the whole component, of several. */
   readonly part: string | null;
-  readonly rows: readonly ComponentBytes[];
+  readonly rows: readonly results.ComponentBytes[];
   readonly kind?: 'group' | 'others';
 }
 
-function componentTable({ components, total_bytes: total }: AttributedDevice): d.MaybePart {
+function componentTable({ components, total_bytes: total }: results.AttributedDevice): d.MaybePart {
   const groups = [...groupBy(components, ({ component }) => component)].sort((a, b) => bytesOf(b[1]) - bytesOf(a[1]));
   const rows = groups.flatMap(([component, of]): ComponentRow[] => {
     const subs = [...groupBy(of, (row) => row.sub_component).values()];
-    const rowOf = (sub: readonly ComponentBytes[]): ComponentRow => ({
+    const rowOf = (sub: readonly results.ComponentBytes[]): ComponentRow => ({
       component,
       part: plain(sub[0]!.sub_component),
       rows: sub,
@@ -130,36 +138,16 @@ function componentTable({ components, total_bytes: total }: AttributedDevice): d
 }
 
 /** Of what no rule labelled. */
-const inferenceOf = (rows: readonly ComponentBytes[]): string => {
+const inferenceOf = (rows: readonly results.ComponentBytes[]): string => {
   const inferred = rows.filter(({ by }) => by === 'inference');
   const names = inferred.map(({ rules: [rule = ''] }) => plain(rule.replace(/^inference\./, '')).replaceAll('-', ' '));
   return [...new Set(names)].join(', ');
 };
 
-function basisText({ components, total_bytes: total }: AttributedDevice): d.Text {
-  const of = (by: ComponentBytes['by']) =>
-    d.as(`${by}_share`, d.share(bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total)));
-  return d.t`by a rule ${of('rule')}, by inference ${of('inference')}, not at all ${of('none')}`;
-}
-
 /** Shown from here on: then components that hold the same tensors differ visibly. */
 const LEAST_ROUNDING = 0.005;
 
-function roundingText({ components, total_bytes: total }: AttributedDevice): d.Text {
-  if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
-  const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
-  return beyond < LEAST_ROUNDING * total ? '' : d.t`; ${d.bytes(beyond)} more than was requested`;
-}
-
-function pointText({ frame, callers: [caller], component, share: part }: AccumulationPoint, total: number): d.Text[] {
-  if (frame === null) return [];
-  const isAll = component === null;
-  return [
-    d.t`${d.share(part)} of ${isAll ? d.t`all ${d.bytes(total)}` : component} below ${d.code(frame)}${isAll && caller !== undefined ? d.t`, called by ${d.code(caller)}` : ''}`,
-  ];
-}
-
-function groupTable({ groups, other_groups: others }: AttributedDevice): d.MaybePart {
+function groupTable({ groups, other_groups: others }: results.AttributedDevice): d.MaybePart {
   if (groups === undefined) return null;
   const more = others !== undefined && others.groups > 0 ? others : null;
   const hidden = more === null ? [] : [{ ...more, key: null, component: null, resident_bytes: null }];
@@ -184,30 +172,29 @@ function groupTable({ groups, other_groups: others }: AttributedDevice): d.Maybe
 const CONTEXT = 2;
 const FIGURE = 11;
 
-function annotatedSection({ file, matched, lines, beyond_bytes: beyond, device }: AnnotatedSource): d.MaybePart {
+function annotatedSection({
+  file,
+  matched,
+  lines,
+  beyond_bytes: beyond,
+  device,
+}: results.AnnotatedSource): d.MaybePart {
   const title = d.t`${d.as('file', d.code(file))} on device ${device}`;
   const look = { key: 'annotated' };
   if (matched.length === 0)
     return d.section(title, look, d.paragraph('no frame of the recording is of a file of this name'));
-  const shown = new Set<number>();
-  lines.forEach(({ bytes: size }, i) => {
-    if (size > 0) for (let near = i - CONTEXT; near <= i + CONTEXT; near += 1) shown.add(near);
-  });
+  const isNear = (i: number): boolean =>
+    lines.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).some((line) => line.bytes > 0);
   const cell = (value: number): string => (value === 0 ? '' : formatBytes(value)).padStart(FIGURE);
-  let last = -1;
-  const listing = lines.flatMap(({ line, text, bytes: size, self_bytes: self }, i) => {
-    if (!shown.has(i)) return [];
-    const gap = last >= 0 && i > last + 1 ? ['          …'] : [];
-    last = i;
-    return [...gap, `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`];
-  });
+  const shown = lines.flatMap((line, i) => (isNear(i) ? [{ ...line, i }] : []));
+  const listing = shown.flatMap(({ line, text, bytes: size, self_bytes: self, i }, n) => [
+    ...(n > 0 && i > shown[n - 1]!.i + 1 ? ['          …'] : []),
+    `${cell(self)} ${cell(size)} ${String(line).padStart(5)}  ${text}`,
+  ]);
   return d.section(
     d.t`${title}, as ${d.joined(matched.map(d.code), ', ')}`,
     look,
     d.quote([`${'self'.padStart(FIGURE)} ${'through'.padStart(FIGURE)}`, ...listing], { key: 'lines' }),
-    beyond > 0 &&
-      d.note(
-        d.t`${d.as('beyond_bytes', d.bytes(beyond))} belong to lines this file does not have: it is another version`,
-      ),
+    beyond > 0 && d.note(textOf('beyond', { beyond_bytes: beyond })),
   );
 }

@@ -2,27 +2,9 @@
 import { maxOf } from '../../model/lists.js';
 import type { TimelineComponents } from '../../model/results/timeline.js';
 import { type Component, STACKING_ORDER } from '../../model/vocabulary.js';
+import { wordOf } from '../words/fill.js';
 
-const LETTERS: Readonly<Record<Component, string>> = {
-  parameter: 'P',
-  optimizer_state: 'O',
-  gradient: 'G',
-  before_recording: 'b',
-  graph_pool: 'X',
-  kv_cache: 'K',
-  fp8_buffer: '8',
-  offload_buffer: 'F',
-  communication: 'C',
-  moe_dispatch: 'D',
-  workspace: 'W',
-  checkpoint: 'S',
-  input: 'I',
-  activation: 'A',
-  logits_loss: 'L',
-  recompute: 'R',
-  temporary: 't',
-  unattributed: '?',
-};
+const componentLetter = wordOf('codes', 'component_letters');
 
 interface LegendEntry {
   readonly sign: string;
@@ -50,7 +32,7 @@ export function componentRows(
     return Array.from({ length: height }, (_, row) => {
       const middle = ((row + 0.5) / height) * topBytes;
       const at = edges.findIndex((edge) => edge > middle);
-      return at < 0 ? ' ' : LETTERS[order[at]!];
+      return at < 0 ? ' ' : componentLetter(order[at]!);
     });
   });
   const rows = Array.from({ length: height }, (_, i) =>
@@ -60,7 +42,11 @@ export function componentRows(
       .trimEnd(),
   );
   const largest = (place: number): number => Math.max(0, maxOf(series.bytes.map((bytes) => bytes[place] ?? 0)));
-  const legend = order.map((component, i) => ({ sign: LETTERS[component], component, bytes: largest(places[i]!) }));
+  const legend = order.map((component, i) => ({
+    sign: componentLetter(component),
+    component,
+    bytes: largest(places[i]!),
+  }));
   return { rows, topBytes, legend };
 }
 

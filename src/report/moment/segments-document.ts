@@ -1,9 +1,11 @@
 /** The allocator drawn in characters: a line a segment, a character a cell. */
+
 import { maxOf } from '../../model/lists.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
 import { formatBytes } from '../../model/units.js';
 import * as d from '../document/document.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 import { momentWords } from './state-document.js';
 
@@ -21,35 +23,32 @@ interface Signs {
   readonly pending: string;
 }
 
+const textOf = textMaker('moment', 'segments');
+
 export function segmentsDocument(result: SegmentsResult, { ascii }: DrawingStyle): d.Document {
-  const { schema, snapshot, rank, device, moment, seq } = result;
+  const { schema, snapshot, rank, device, moment, seq, basis } = result;
   const signs: Signs = ascii ? { levels: ASCII, pending: 'p' } : { levels: BLOCKS, pending: '░' };
   const { levels, pending } = signs;
   return {
     ...d.document(
       schema,
       d.t`${deviceTitle(result)} · ${momentWords(result)}`,
-      d.paragraph(
-        d.t`${d.as('active_bytes', d.bytes(result.active_bytes))} live of ${d.as('reserved_bytes', d.bytes(result.reserved_bytes))} reserved in ${d.counted(result.segments, 'segment', 'segments', 'segments')}${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
-      ),
+      d.paragraph(textOf('sum', result)),
       d.paragraph(`${levels[8]} full, ${levels[4]} half, ${levels[0]} free, ${pending} pending free`),
       ...result.groups.map((group) => groupSection(group, signs)),
     ),
-    fields: { snapshot, rank, device, moment, seq, basis: result.basis },
+    fields: { snapshot, rank, device, moment, seq, basis },
   };
 }
 
 function groupSection(group: SegmentGroup, signs: Signs): d.MaybePart {
-  const { stream, drawings, other_segments: others } = group;
+  const { stream, segment_type, drawings, other_segments: others } = group;
   const sizeWidth = maxOf(drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   return d.section(
-    d.t`${poolWords(group.pool)}, ${group.segment_type}, ${stream === null ? 'stream unknown' : d.t`stream ${stream}`}: ${d.as('active_bytes', d.bytes(group.active_bytes))} live of ${d.as('reserved_bytes', d.bytes(group.reserved_bytes))} in ${d.counted(group.segments, 'segment', 'segments', 'segments')}; a character is ${d.as('cell_bytes', d.bytes(group.cell_bytes))}`,
-    { key: 'groups', isOneOf: true, fields: { segment_type: group.segment_type, stream } },
+    textOf('group', group, { pool: poolWords(group.pool) }),
+    { key: 'groups', isOneOf: true, fields: { segment_type, stream } },
     { type: 'drawing', lines: () => drawings.map((drawing) => drawingLine(drawing, signs, sizeWidth)) },
-    others.segments > 0 &&
-      d.note(
-        d.t`${d.counted(others.segments, 'more segment')} with ${d.bytes(others.active_bytes)} live of ${d.bytes(others.total_bytes)} (--limit 0 draws all)`,
-      ),
+    others.segments > 0 && d.note(textOf('others', others)),
   );
 }
 

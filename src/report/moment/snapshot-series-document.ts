@@ -1,6 +1,9 @@
 /** The dumps of each rank in the order of time. */
+
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import * as d from '../document/document.js';
+import { wordOf } from '../words/fill.js';
+import { textMaker } from '../words/fill-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_RELATIONS = 8;
@@ -60,6 +63,8 @@ function seriesSection(series: SnapshotSeries): d.MaybePart {
 }
 
 /** `run/3/snapshot#2` → `#2`: what a reader needs to name it. */
+const textOf = textMaker('moment', 'series');
+
 const number = ({ handle }: SeriesSnapshot): string => handle.slice(handle.lastIndexOf('#'));
 
 const snapshotTable = (snapshots: readonly SeriesSnapshot[]): d.MaybePart =>
@@ -78,20 +83,13 @@ const snapshotTable = (snapshots: readonly SeriesSnapshot[]): d.MaybePart =>
     { key: 'snapshots' },
   );
 
-const TRENDS: Readonly<Record<Exclude<SnapshotSeries['trend']['kind'], 'too_few'>, string>> = {
-  growing: 'grows from dump to dump',
-  settling: 'grows less every time, by half or less',
-  plateau: 'grew and then stayed',
-  steady: 'stays',
-  falling: 'falls from dump to dump',
-  varied: 'rises and falls',
-};
+const trendName = wordOf('codes', 'series_trends');
 
 function trendText({ trend }: SnapshotSeries): d.Text {
-  const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep, tolerance_bytes: within } = trend;
-  const named = d.as('trend', kind === 'too_few' ? 'no trend' : TRENDS[kind]);
-  if (kind === 'too_few') return d.t`${named}: ${d.counted(snapshots, 'comparable dump')}, three are needed`;
-  return d.t`allocated ${named}:${growth === null ? '' : d.t` ${d.as('growth_bytes', d.changeBytes(growth))}`}${perStep === null ? '' : d.t`, ${d.as('growth_per_step_bytes', d.changeBytes(perStep))} a step`} over ${d.counted(snapshots, 'comparable dump')}${kind === 'steady' ? d.t`, within ${d.bytes(within)} from dump to dump` : ''}`;
+  const { kind } = trend;
+  return kind === 'too_few'
+    ? textOf(kind, trend, { trend: 'no trend' })
+    : textOf('trend', trend, { trend: trendName(kind) });
 }
 
 /** What is known between two traces: nothing, or what was lost. */
@@ -106,20 +104,5 @@ function relations(snapshots: readonly SeriesSnapshot[]): d.MaybePart[] {
   ];
 }
 
-function relationText({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): d.Text {
-  const [one, two] = [number(before), number(row)];
-  switch (row.relation) {
-    case 'continues':
-      return d.t`${two} continues the trace of ${one}: ${d.counted(row.shared_entries ?? 0, 'entry', 'entries')} in both, ${d.count(row.new_entries ?? 0)} new`;
-    case 'gap': {
-      const { gap_us: gap, active_bytes: active, reserved_bytes: reserved } = row.lost!;
-      return d.t`between ${one} and ${two} the ring lost ${d.us(gap)} of entries: active ${d.changeBytes(active)} and reserved ${d.changeBytes(reserved)} meanwhile`;
-    }
-    case 'restart':
-      return `${two} begins with an empty device: another process than ${one}`;
-    case 'unrelated':
-      return `${one} and ${two} cover one time with different entries: two processes`;
-    default:
-      return `whether ${two} continues ${one} is unknown: no entries with times in both`;
-  }
-}
+const relationText = ({ row, before }: { readonly row: SeriesSnapshot; readonly before: SeriesSnapshot }): d.Text =>
+  textOf(row.relation ?? 'unknown', row, { one: number(before), two: number(row) });

@@ -1,39 +1,26 @@
 /** The allocator of one device at one moment. Its tables are those of the page, too. */
+
 import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, ReserveShare } from '../../model/results/at.js';
 import * as d from '../document/document.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
+import { factsOf } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
 export function stateDocument(result: AtResult): d.Document {
-  const { schema, snapshot, rank, device, moment, seq, streams } = result;
-  const nvtx = nvtxTexts(result.nvtx);
+  const { schema, snapshot, rank, device, moment, seq, last_seq, basis, streams } = result;
   return {
     ...d.document(
       schema,
       d.t`${deviceTitle(result)} · ${momentWords(result)}`,
-      d.facts([
-        d.fact(
-          'reserved',
-          d.t`${d.as('reserved_bytes', d.bytes(result.reserved_bytes))} = allocated ${d.as('allocated_bytes', d.bytes(result.allocated_bytes))} + pending free ${d.as('pending_bytes', d.bytes(result.pending_bytes))} + inactive ${d.as('inactive_bytes', d.bytes(result.inactive_bytes))}${basis(result)}`,
-        ),
-        d.fact(
-          'inside',
-          d.t`${d.counted(result.segments, 'segment', 'segments', 'segments')}, ${d.counted(result.blocks, 'live block', 'live blocks', 'blocks')}, ${d.counted(result.holes, 'hole', 'holes', 'holes')} (largest ${d.as('largest_hole_bytes', d.bytes(result.largest_hole_bytes))}); a flush would give back ${d.as('releasable_bytes', d.bytes(result.releasable_bytes))}; rounding ${d.as('rounding_bytes', d.bytes(result.rounding_bytes))}`,
-        ),
-        d.fact('fragmentation', fragmentation(result)),
-        d.fact('failed_request', failedText(result), { title: 'failed' }),
-        d.fact('entry', entryText(result)),
-        nvtx.length > 0 && d.fact('nvtx', d.joined(nvtx, '; ')),
-        d.fact('start', startText(result)),
-      ]),
+      d.facts(factsOf('moment', 'state', result, { nvtx: nvtxTexts(result.nvtx) })),
       poolTable(result),
       (streams.length > 1 || streams.some(({ stream }) => stream !== 0)) && streamTable(result),
       siteTable(result),
       holeTable(result),
       d.section('Segments that live blocks keep from going back to the driver', {}, pinnedTable(result)),
     ),
-    fields: { snapshot, rank, device, moment, seq, last_seq: result.last_seq, basis: result.basis },
+    fields: { snapshot, rank, device, moment, seq, last_seq, basis },
   };
 }
 
@@ -42,41 +29,6 @@ export function momentWords({ moment, seq, last_seq: last }: Pick<AtResult, 'mom
   const named = moment.startsWith('seq:') || moment === 'end' ? '' : `${moment}, `;
   if (seq === null) return last === null ? 'at the dump (no trace recorded)' : `${named}before the first entry`;
   return d.t`${named}after entry ${seq}${last === null ? '' : d.t` of ${last}`}`;
-}
-
-function basis({ basis, uncertain_blocks: blocks, uncertain_bytes: size }: AtResult): d.Text {
-  if (basis === 'approximate') return ' (approximate: the trace contradicts itself)';
-  return blocks === 0
-    ? ''
-    : d.t` (up to ${d.bytes(size)} more allocated: ${d.counted(blocks, 'block')} of uncertain size)`;
-}
-
-const fragmentation = ({ fragmentation: of }: AtResult): d.Text =>
-  d.t`inactive ÷ reserved ${d.as('inactive_of_reserved', d.share(of.inactive_of_reserved))} · largest hole ÷ inactive ${d.as('largest_hole_of_inactive', d.share(of.largest_hole_of_inactive))}`;
-
-function failedText({ failed_request: failed }: AtResult): d.Text | undefined {
-  if (failed === null) return undefined;
-  const { requested_bytes: size, site, seq } = failed;
-  return d.t`${d.as('requested_bytes', d.bytes(size))} requested${site === null ? '' : d.t` in ${d.as('site', d.code(site))}`}, entry ${d.as('seq', d.count(seq))}`;
-}
-
-function entryText({ entry }: AtResult): d.Text | undefined {
-  if (entry === null) return undefined;
-  const { action, size_bytes: size, address, site } = entry;
-  return d.t`${d.as('action', action)}${size === 0 ? '' : d.t` of ${d.as('size_bytes', d.bytes(size))}`}${address === null ? '' : ` at 0x${address}`}${site === null ? '' : d.t` by ${d.as('site', d.code(site))}`}`;
-}
-
-function startText({ start, ring_note: note }: AtResult): string {
-  switch (start) {
-    case 'cold':
-      return 'the trace begins with an empty allocator: nothing is missing';
-    case 'late':
-      return `the recording began with live memory; its state was reconstructed from the dump${note === null ? '' : ` (${note})`}`;
-    case 'overwritten':
-      return 'the ring lost its oldest entries; the state before the first that is left was walked back from the dump';
-    default:
-      return 'no trace: only the dumped state is known';
-  }
 }
 
 // ---- tables

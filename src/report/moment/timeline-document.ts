@@ -1,15 +1,8 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+
 import { groupBy } from '../../model/group-by.js';
 import type { NvtxAt } from '../../model/results/nsys.js';
-import type {
-  TimelineAnnotation,
-  TimelineColumn,
-  TimelineDevice,
-  TimelinePeak,
-  TimelineResult,
-  TimelineSnapshot,
-  TimelineTrace,
-} from '../../model/results/timeline.js';
+import type * as results from '../../model/results/timeline.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import {
   type ChartColumn,
@@ -26,6 +19,7 @@ import { duration } from '../document/values.js';
 import { nvtxTexts } from '../run/nvtx-text.js';
 import { stepParts } from '../run/step-parts.js';
 import { csvLine } from '../store/sql-text.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { componentRows } from './component-chart.js';
 import { deviceTitle } from './device-title.js';
 
@@ -40,7 +34,9 @@ export interface TimelineLook {
   readonly steps: number | undefined;
 }
 
-export const timelineDocument = ({ schema, snapshots }: TimelineResult, look: TimelineLook): d.Document =>
+const textOf = textMaker('moment', 'timeline');
+
+export const timelineDocument = ({ schema, snapshots }: results.TimelineResult, look: TimelineLook): d.Document =>
   d.document(
     schema,
     '',
@@ -57,21 +53,14 @@ const PLAIN: Readonly<Record<string, string>> = { '·': '-', '–': '-', '—': 
 export const asciiText = (text: string): string => text.replace(/[·–—…×≤]/g, (sign) => PLAIN[sign]!);
 
 function deviceSection(
-  snapshot: TimelineSnapshot,
-  { device, trace, dump }: TimelineDevice,
+  snapshot: results.TimelineSnapshot,
+  { device, trace, dump }: results.TimelineDevice,
   look: TimelineLook,
 ): d.MaybePart {
   const { path, handle, rank } = snapshot;
   const title = deviceTitle({ path, rank, device });
   const key = { key: 'devices', isOneOf: true, fields: { handle, rank, device } };
-  if (trace === null)
-    return d.section(
-      title,
-      key,
-      d.paragraph(
-        d.t`no trace recorded; at the dump ${d.as('active_bytes', d.bytes(dump.active_bytes))} active of ${d.as('reserved_bytes', d.bytes(dump.reserved_bytes))} reserved`,
-      ),
-    );
+  if (trace === null) return d.section(title, key, d.paragraph(textOf('dump', dump)));
   return d.section(
     title,
     key,
@@ -83,7 +72,7 @@ function deviceSection(
   );
 }
 
-function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width: number): string[] {
+function chartLines(trace: results.TimelineTrace, { height, ascii }: TimelineLook, width: number): string[] {
   const drawn = chart({
     columns: chartColumns(trace),
     width,
@@ -96,20 +85,12 @@ function chartLines(trace: TimelineTrace, { height, ascii }: TimelineLook, width
 }
 
 /** The same columns again, in letters of what they are made of. */
-function componentParts(
-  { components, columns, column_count: columnCount }: TimelineTrace,
-  look: TimelineLook,
-): d.MaybePart[] {
+function componentParts(trace: results.TimelineTrace, look: TimelineLook): d.MaybePart[] {
+  const { components } = trace;
   if (components === undefined || components.components.length === 0) return [];
-  const byColumn = new Map(columns.map(({ column }, i) => [column, components.bytes[i]!]));
-  let held = components.bytes[0]!;
-  const series = Array.from({ length: columnCount }, (_, i) => {
-    held = byColumn.get(i) ?? held;
-    return held;
-  });
+  const series = { ...components, bytes: heldSlices(trace, components.bytes) };
   const { axis, tick, corner, floor } = chartSigns(look.ascii);
-  const draw = (width: number) =>
-    componentRows({ ...components, bytes: series }, Math.max(1, width - GUTTER), look.height);
+  const draw = (width: number) => componentRows(series, Math.max(1, width - GUTTER), look.height);
   const lines = (width: number): string[] => {
     const { rows, topBytes } = draw(look.width ?? width);
     const top = formatBytes(topBytes).replace(/ (.).*$/, '$1');
@@ -118,71 +99,55 @@ function componentParts(
       `${gutter('0')} ${corner}${floor.repeat(Math.max(1, (look.width ?? width) - GUTTER))}`,
     ];
   };
-  return [
-    { type: 'drawing', lines },
-    d.paragraph(
-      d.joined(
-        draw(GUTTER).legend.map(
-          ({ sign, component, bytes: most }) =>
-            d.t`${sign} ${component} ≤ ${d.as(`${component}_bytes`, d.bytes(most))}`,
-        ),
-        ' · ',
-      ),
-    ),
-  ];
+  const legendTexts = draw(GUTTER).legend.map(
+    ({ sign, component, bytes: most }) => d.t`${sign} ${component} ≤ ${d.as(`${component}_bytes`, d.bytes(most))}`,
+  );
+  return [{ type: 'drawing', lines }, d.paragraph(d.joined(legendTexts, ' · '))];
 }
 
-function traceText(trace: TimelineTrace): d.Text {
-  const { range, by, basis, column_count: columns } = trace;
+function traceText(trace: results.TimelineTrace): d.Text {
+  const { range, column_count: columns } = trace;
   const { first_seq: first, last_seq: last, first_time_us: from, last_time_us: to } = range;
   const shown = last - first + 1;
-  const perColumn = d.t`${Math.ceil(shown / columns)} entries a column`;
-  return d.joined(
-    [
-      trace.zoomed
-        ? d.t`entries ${first} to ${last} of ${trace.entries}`
-        : d.counted(trace.entries, 'entry', 'entries', 'entries'),
-      from === null || to === null
-        ? 'no times recorded'
-        : d.t`${duration(to - from)} from ${{ value: from, unit: 'clock' }} UTC`,
-      by === 'time' ? 'by time' : shown > columns ? perColumn : 'each entry has its column',
-      basis === 'approximate' && 'approximate: the trace contradicts itself',
-    ],
-    ' · ',
-  );
+  return textOf('trace', trace, range, {
+    span_us: from === null || to === null ? null : to - from,
+    in_column: shown > columns && Math.ceil(shown / columns),
+  });
 }
 
-/**
- * One chart column for each slice; a slice without a row holds the one before it. A free is two entries, and a slice
- * that begins between them shows the block as pending: that is only waiting if it was not allocated in the slice
- * before.
- */
-function chartColumns(trace: TimelineTrace): ChartColumn[] {
-  const bySlice = new Map(trace.columns.map((column) => [column.column, column]));
-  let held = trace.columns[0]!;
+function chartColumns(trace: results.TimelineTrace): ChartColumn[] {
   let allocatedBefore = 0;
-  return Array.from({ length: trace.column_count }, (_, i) => {
-    held = bySlice.get(i) ?? held;
-    const between = held.active_max_bytes <= allocatedBefore;
-    allocatedBefore = held.allocated_max_bytes;
+  return heldSlices(trace, trace.columns).map((slice) => {
+    const between = slice.active_max_bytes <= allocatedBefore;
+    allocatedBefore = slice.allocated_max_bytes;
     return {
-      allocatedMinBytes: held.allocated_min_bytes,
-      allocatedMaxBytes: held.allocated_max_bytes,
-      activeMaxBytes: between ? held.allocated_max_bytes : held.active_max_bytes,
-      reservedMaxBytes: held.reserved_max_bytes,
+      allocatedMinBytes: slice.allocated_min_bytes,
+      allocatedMaxBytes: slice.allocated_max_bytes,
+      activeMaxBytes: between ? slice.allocated_max_bytes : slice.active_max_bytes,
+      reservedMaxBytes: slice.reserved_max_bytes,
     };
   });
 }
 
+/** Of each slice what is given of its row; a slice without a row holds the one before it. */
+function heldSlices<Of>({ columns, column_count: count }: results.TimelineTrace, of: readonly Of[]): Of[] {
+  const bySlice = new Map(columns.map(({ column }, i) => [column, of[i]!]));
+  let held = of[0]!;
+  return Array.from({ length: count }, (_, i) => {
+    held = bySlice.get(i) ?? held;
+    return held;
+  });
+}
+
 /** The horizontal position of an entry, 0 to 1: the middle of its place. */
-function placeOf(trace: TimelineTrace): (seq: number, timeUs: number | null) => number {
+function placeOf(trace: results.TimelineTrace): (seq: number, timeUs: number | null) => number {
   const { first_seq, last_seq, first_time_us, last_time_us } = trace.range;
   if (trace.by === 'time' && first_time_us !== null && last_time_us !== null)
     return (_, timeUs) => ((timeUs ?? first_time_us) - first_time_us) / (last_time_us - first_time_us + 1);
   return (seq) => (seq - first_seq + 0.5) / (last_seq - first_seq + 1);
 }
 
-function lanes(trace: TimelineTrace): ChartLane[] {
+function lanes(trace: results.TimelineTrace): ChartLane[] {
   const at = placeOf(trace);
   const { marks, steps } = trace;
   const signs: ChartMark[] = [
@@ -190,26 +155,22 @@ function lanes(trace: TimelineTrace): ChartLane[] {
     { at: at(marks.peak_active.first_seq, marks.peak_active.time_us), sign: 'P' },
     ...marks.snapshots.map((point) => ({ at: at(point.seq, point.time_us), sign: 'S' })),
   ];
-  const lines = markLanes(signs, trace.column_count);
-  // A flush goes before almost every failure, and would be hidden by its mark.
-  if (marks.flushes.length > 0)
-    lines.push({
-      title: 'flush',
-      marks: marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' })),
-    });
-  if (steps.rows.length > 0)
-    lines.push({
-      title: 'steps',
-      marks: steps.rows.flatMap((step) =>
-        numbered(at(step.first_seq, step.start_us), step.step, steps.rows.length, trace),
-      ),
-    });
-  for (const lane of annotationLanes(marks.annotations))
-    lines.push({
-      title: lane.sign,
-      marks: lane.ranges.flatMap((range) => bar(range, trace)),
-    });
-  return lines;
+  const flushes = marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' }));
+  const numbers = steps.rows.flatMap((step) =>
+    numbered(at(step.first_seq, step.start_us), step.step, steps.rows.length, trace),
+  );
+  return [
+    ...markLanes(signs, trace.column_count),
+    // A flush goes before almost every failure, and would be hidden by its mark.
+    ...[
+      { title: 'flush', marks: flushes },
+      { title: 'steps', marks: numbers },
+    ].filter((lane) => lane.marks.length > 0),
+    ...annotationLanes(marks.annotations).map(({ sign, ranges }) => ({
+      title: sign,
+      marks: ranges.flatMap((range) => bar(range, trace)),
+    })),
+  ];
 }
 
 /** Marks that would overlap go to a second line, for instance the peak just before the failure. */
@@ -227,7 +188,7 @@ function markLanes(marks: readonly ChartMark[], columns: number): ChartLane[] {
 }
 
 /** A sign in every column that a range touches; a side that was not recorded reaches to the edge. */
-function bar(range: TimelineAnnotation, trace: TimelineTrace): ChartMark[] {
+function bar(range: results.TimelineAnnotation, trace: results.TimelineTrace): ChartMark[] {
   const at = placeOf(trace);
   const { first_seq, last_seq } = trace.range;
   const columns = trace.column_count;
@@ -242,7 +203,7 @@ function bar(range: TimelineAnnotation, trace: TimelineTrace): ChartMark[] {
 }
 
 /** `|12` at the start of step 12, only the stroke where the numbers would not fit. */
-function numbered(place: number, step: number, count: number, trace: TimelineTrace): ChartMark[] {
+function numbered(place: number, step: number, count: number, trace: results.TimelineTrace): ChartMark[] {
   const width = trace.column_count;
   const digits = String(step);
   const stroke: ChartMark = { at: Math.max(0, place), sign: '|' };
@@ -256,8 +217,8 @@ const MOST_OOMS = 3;
 
 /** One lane for each name, in order of first appearance: `a`, `b`, … */
 function annotationLanes(
-  annotations: readonly TimelineAnnotation[],
-): { sign: string; name: string; ranges: TimelineAnnotation[] }[] {
+  annotations: readonly results.TimelineAnnotation[],
+): { sign: string; name: string; ranges: results.TimelineAnnotation[] }[] {
   return [...groupBy(annotations, ({ name }) => name)]
     .slice(0, MOST_LANES)
     .map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
@@ -265,45 +226,31 @@ function annotationLanes(
 
 const TICKS = 4;
 
-function scales(trace: TimelineTrace): ChartScale[] {
-  const { range } = trace;
-  const places = Array.from({ length: TICKS + 1 }, (_, i) => i / TICKS);
-  const seqAt = (at: number): number => {
-    const entries = range.last_seq - range.first_seq;
-    return range.first_seq + Math.round(at * entries);
-  };
+function scales(trace: results.TimelineTrace): ChartScale[] {
+  const { first_seq: from, last_seq: to, first_time_us: first, last_time_us: last } = trace.range;
+  const scale = (title: string, textAt: (at: number) => string): ChartScale => ({
+    title,
+    labels: Array.from({ length: TICKS + 1 }, (_, i) => ({ at: i / TICKS, text: textAt(i / TICKS) })),
+  });
+  const bySeq = scale('entry', (at) => formatCount(from + Math.round(at * (to - from))));
+  if (first === null || last === null) return [bySeq];
+  const span = last - first;
   /** The last slice with an entry that begins at or before a place. */
-  const columnAt = (at: number): TimelineColumn | undefined =>
+  const columnAt = (at: number): results.TimelineColumn | undefined =>
     trace.columns.findLast((column) => column.first_seq !== null && column.column <= at * trace.column_count);
-  if (range.first_time_us === null || range.last_time_us === null)
-    return [{ title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) }];
-  const first = range.first_time_us;
-  const span = range.last_time_us - first;
-  if (trace.by === 'time')
-    return [
-      { title: 'time', labels: places.map((at) => ({ at, text: `+${duration(at * span, span)}` })) },
-      {
-        title: 'entry',
-        labels: places.map((at) => {
-          const column = columnAt(at);
-          const isHeld = column !== undefined && column.column < Math.floor(at * trace.column_count);
-          const seq = at === 1 ? range.last_seq : ((isHeld ? column.last_seq : column?.first_seq) ?? null);
-          return { at, text: seq === null ? '' : formatCount(seq) };
-        }),
-      },
-    ];
-  const timeAt = (at: number): number | null =>
-    at === 0 ? first : at === 1 ? range.last_time_us : (columnAt(at)?.first_time_us ?? null);
-  return [
-    { title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) },
-    {
-      title: 'time',
-      labels: places.map((at) => {
-        const time = timeAt(at);
-        return { at, text: time === null ? '' : `+${duration(time - first, span)}` };
-      }),
-    },
-  ];
+  const seqText = (at: number): string => {
+    const column = columnAt(at);
+    const isHeld = column !== undefined && column.column < Math.floor(at * trace.column_count);
+    const seq = at === 1 ? to : ((isHeld ? column.last_seq : column?.first_seq) ?? null);
+    return seq === null ? '' : formatCount(seq);
+  };
+  const timeText = (at: number): string => {
+    const time = at === 0 ? first : at === 1 ? last : (columnAt(at)?.first_time_us ?? null);
+    return time === null ? '' : `+${duration(time - first, span)}`;
+  };
+  return trace.by === 'time'
+    ? [scale('time', (at) => `+${duration(at * span, span)}`), scale('entry', seqText)]
+    : [bySeq, scale('time', timeText)];
 }
 
 /** Only the shades that the chart shows. */
@@ -318,48 +265,42 @@ function areaLegend(drawn: string, ascii: boolean): string {
   return [`${signs.full} allocated`, ...shown].join('  ');
 }
 
-function legend(trace: TimelineTrace): d.MaybePart {
+function legend(trace: results.TimelineTrace): d.MaybePart {
   const { marks, range, nvtx } = trace;
+  const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
   const first = range.first_time_us;
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): d.Text =>
     d.t`entry ${seq}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const reached = ({ first_seq: from, last_seq: to, time_us: time }: TimelinePeak): d.Text =>
-    from === range.first_seq
-      ? 'from the start on'
-      : d.t`first after ${after(from, time)}${from === to ? '' : d.t` (or up to ${to - from} later)`}`;
-  const list: d.Fact[] = [];
-  const add = (sign: string, key: string, text: d.Text): void => void list.push(d.fact(key, text, { title: sign })!);
-  const addNvtx = (key: string, at: NvtxAt | null | undefined): void =>
-    nvtxTexts(at).forEach((text, i) => void add('', `${key}_nvtx_${i + 1}`, text));
-  const { peak_active: peak, peak_reserved: reserved, ooms, snapshots } = marks;
-  add('P', 'peak_active', d.t`peak: ${d.as('bytes', d.bytes(peak.bytes))} active, ${reached(peak)}`);
-  addNvtx('peak', nvtx?.peak);
-  add('', 'peak_reserved', d.t`most reserved: ${d.as('bytes', d.bytes(reserved.bytes))}, ${reached(reserved)}`);
-  for (const [i, oom] of ooms.slice(0, MOST_OOMS).entries()) {
-    const free = oom.device_free_bytes === null ? '' : d.t`, ${d.bytes(oom.device_free_bytes)} free on the device`;
-    const requested = d.as('requested_bytes', d.bytes(oom.requested_bytes));
-    add('O', `oom_${i + 1}`, d.t`out of memory: requested ${requested}${free} (${after(oom.seq, oom.time_us)})`);
-  }
-  addNvtx('oom', nvtx?.oom);
-  if (ooms.length > MOST_OOMS) add('O', 'ooms', d.t`${ooms.length - MOST_OOMS} more OOM entries`);
-  const [snapshot] = snapshots;
-  if (snapshot !== undefined) {
-    const more = snapshots.length > 1 ? d.t` and ${snapshots.length - 1} more` : '';
-    add('S', 'snapshot', d.t`snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
-  }
-  if (marks.flush_count > 0)
-    add(
-      'f',
-      'flushes',
-      d.t`${d.counted(marks.flush_count, 'flush', 'flushes', 'count')}: ${d.as('bytes', d.bytes(marks.flush_bytes))} given back to the driver`,
-    );
+  const reached = ({ bytes, first_seq: from, last_seq: to, time_us: time }: results.TimelinePeak) => ({
+    ...{ bytes, after: after(from, time), later: to - from, is_start: from === range.first_seq },
+  });
+  const entry = (sign: string, key: string, sentence: string, ...records: object[]): d.Fact | null =>
+    d.fact(key, textOf(sentence, ...records), { title: sign });
+  const nvtxFacts = (key: string, at: NvtxAt | null | undefined): (d.Fact | null)[] =>
+    nvtxTexts(at).map((text, i) => d.fact(`${key}_nvtx_${i + 1}`, text, { title: '' }));
   const lanes = annotationLanes(marks.annotations);
-  for (const { sign, name, ranges } of lanes)
-    add(sign, `annotation_${sign}`, d.t`${d.code(name)} ×${d.count(ranges.length)}`);
   const more = new Set(marks.annotations.map(({ name }) => name)).size - lanes.length;
-  if (more > 0) add('', 'more_annotations', d.t`${more} more names (--json=full has all)`);
-  return d.facts(list);
+  return d.facts([
+    entry('P', 'peak_active', 'peak', reached(peak)),
+    ...nvtxFacts('peak', nvtx?.peak),
+    entry('', 'peak_reserved', 'reserved', reached(reserved)),
+    ...ooms
+      .slice(0, MOST_OOMS)
+      .map((oom, i) => entry('O', `oom_${i + 1}`, 'oom', oom, { after: after(oom.seq, oom.time_us) })),
+    ...nvtxFacts('oom', nvtx?.oom),
+    ooms.length > MOST_OOMS && entry('O', 'ooms', 'more_ooms', { more: ooms.length - MOST_OOMS }),
+    ...snapshots
+      .slice(0, 1)
+      .map((one) =>
+        entry('S', 'snapshot', 'snapshot', { after: after(one.seq, one.time_us), more: snapshots.length - 1 }),
+      ),
+    marks.flush_count > 0 && entry('f', 'flushes', 'flushes', marks),
+    ...lanes.map(({ sign, name, ranges }) =>
+      d.fact(`annotation_${sign}`, d.t`${d.code(name)} ×${ranges.length}`, { title: sign }),
+    ),
+    more > 0 && entry('', 'more_annotations', 'more_names', { more }),
+  ]);
 }
 
 const CSV_COLUMNS = [
@@ -377,7 +318,7 @@ const CSV_COLUMNS = [
 ] as const;
 
 /** The series of every device, with a heading; unknown is the empty field. */
-export function timelineCsv(result: TimelineResult): string {
+export function timelineCsv(result: results.TimelineResult): string {
   const lines = [csvLine(['snapshot', 'rank', 'device', ...CSV_COLUMNS])];
   for (const { handle, rank, devices } of result.snapshots)
     for (const { device, trace } of devices)

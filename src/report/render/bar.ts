@@ -3,38 +3,19 @@ import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
 import type { Bar } from '../document/document.js';
 import { wrap } from '../plain-text.js';
+import { wordTable } from '../words/fill.js';
 
-/** By name of the part; the densest for what is allocated, or held as a whole. */
-const SIGNS: Readonly<Record<string, string>> = {
-  allocated: '█',
-  reserved: '█',
-  'this process': '█',
-  'reserved at peak': '█',
-  'reserved at dump': '█',
-  cached: '▒',
-  'reserved beyond it': '▒',
-  'pending free': '╱',
-  'private pools': '▓',
-  'private pools, free': '╲',
-  'outside PyTorch': '░',
-  'other processes': '─',
-  'other processes or driver': '═',
-  free: '·',
-  'free above the limit': '·',
-  'free or outside PyTorch': ':',
-  'headroom or outside PyTorch': ':',
-};
 /** Of parts that should not be: a contradiction, more than the total. */
 const ODD_SIGN = '?';
 const LEAST_CELLS = 10;
 
-export const signOf = (name: string): string => SIGNS[name] ?? ODD_SIGN;
+export const signOf = (name: string): string => wordTable('codes', 'bar_signs')[name] ?? ODD_SIGN;
 
 /** `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 GiB  ▒ cached 18.81 GiB  …`. */
 export function barLines({ total, parts, when }: Bar, width: number): string[] {
   const size = ` ${formatBytes(total)}`;
-  const trailing = when === '' || size.length + when.length + LEAST_CELLS + 3 > width ? '' : ` ${when}`;
-  const cells = Math.max(LEAST_CELLS, width - size.length - trailing.length - 2);
+  const suffix = when === '' || size.length + when.length + LEAST_CELLS + 3 > width ? '' : ` ${when}`;
+  const cells = Math.max(LEAST_CELLS, width - size.length - suffix.length - 2);
   const drawn = parts.filter(({ bytes }) => bytes > 0);
   const lengths = drawn.map(({ bytes }) => Math.max(1, Math.round((cells * bytes) / Math.max(1, total))));
   for (let extra = lengths.reduce((a, b) => a + b, 0) - cells; extra !== 0 && drawn.length > 0; ) {
@@ -48,9 +29,9 @@ export function barLines({ total, parts, when }: Bar, width: number): string[] {
       `${bytes > 0 ? `${signOf(name)} ` : ''}${name} ${formatBytes(bytes)}`.replaceAll(' ', '\u00a0'),
     )
     .join('  ');
-  const below = trailing === '' && when !== '' ? [when] : [];
+  const below = suffix === '' && when !== '' ? [when] : [];
   return [
-    `[${bar}]${size}${trailing}`,
+    `[${bar}]${size}${suffix}`,
     ...[...below, legend].flatMap((text) => wrap(text, width)).map((line) => line.replaceAll('\u00a0', ' ')),
   ];
 }

@@ -1,8 +1,10 @@
 /** Environment variables, and which ranks differ. */
+
 import type { EnvResult, EnvVariable } from '../../model/results/log.js';
 import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
 import { rankList, rankWords } from '../text-pieces.js';
+import { isUnusedDivision } from './unused-division.js';
 
 const MOST_VALUES = 6;
 const MOST_RANGES = 4;
@@ -38,10 +40,7 @@ export function envDocument({
       'Recorded by the allocator in memory snapshots',
       {},
       d.table(
-        // Torch records a division for every power of two, most of them off.
-        snapshot_settings.filter(
-          ({ key, value }) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')),
-        ),
+        snapshot_settings.filter(({ key, value }) => !isUnusedDivision(key, value)),
         [
           d.names('setting', ({ key }) => key),
           d.names('value', ({ value }) => valueText(value)),

@@ -3,7 +3,7 @@ import { getOrAdd } from '../../model/group-by.js';
 import type { LogRun } from '../../model/results/log.js';
 import { type Column, column, counted, type MaybePart, names, section, t, table } from '../document/document.js';
 import { excerpt } from '../document/values.js';
-import { ENDINGS, endingCounts } from '../launch-text.js';
+import { endingCounts, endingWord } from '../launch-text.js';
 import { countOr, rankList, rankWords } from '../text-pieces.js';
 
 type Launch = LogRun['attempts'][number];
@@ -61,7 +61,7 @@ export function launchSection({ attempts }: Pick<LogRun, 'attempts'>): MaybePart
         ...shownSettings.map((name) =>
           names<Group>(name, ({ first }) => settingText(first.settings[name]), { title: name }),
         ),
-        column('ended', ({ first }) => ENDINGS[first.ending]),
+        column('ended', ({ first }) => endingWord(first.ending)),
         attempts.some((launch) => failedFirst(launch) !== '') &&
           column('failed_first', ({ first }) => failedFirst(first)),
         has('peak_reserved_bytes'),

@@ -1,11 +1,13 @@
 /** The run at a glance: how it ended, what it was, its memory and its failures. */
+
 import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
-import { ENDINGS } from '../launch-text.js';
+import { endingWord } from '../launch-text.js';
 import { countOr, plain, rankWords } from '../text-pieces.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { launchSection } from './launch-table.js';
 import { doubtfulParts, memoryGroupTable } from './memory-document.js';
 
@@ -27,6 +29,8 @@ export function logDocument({ schema, runs, failed_sources: failed }: LogResult)
     ...failed.map(({ error }) => d.note(`not read: ${error.text} (${error.code})`)),
   );
 }
+
+const textOf = textMaker('log', 'screen');
 
 const title = (run: LogRun): d.Text =>
   d.joined(
@@ -108,11 +112,8 @@ function layout({ world_size: world, parallel: { tp, pp, vpp, cp, ep, etp, dp } 
   ]);
 }
 
-function allocator({ allocator_conf: conf, origins }: LogRun): d.Text {
-  if (conf === null) return 'unknown: no variable and no snapshot has its settings';
-  const origin = origins['allocator_conf'];
-  return d.t`${conf === '' ? 'no settings' : d.as('settings', d.code(conf))}${origin === undefined ? '' : ` (${origin})`}`;
-}
+const allocator = ({ allocator_conf: conf, origins }: LogRun): d.Text =>
+  textOf(conf === null ? 'no_allocator' : 'allocator', { conf: conf || null, origin: origins['allocator_conf'] });
 
 /** Of a run with one launch; its place where that is not the first failure's. */
 function launch({ attempts: [only], files, first_failure: first }: LogRun): d.Text {
@@ -122,16 +123,13 @@ function launch({ attempts: [only], files, first_failure: first }: LogRun): d.Te
   return printed([
     ending === 'unknown' && phase !== null
       ? `last phase ${plain(phase)}`
-      : d.t`${ENDINGS[ending]}${line === null || isFirst ? '' : d.t` (${files > 1 && file !== null ? d.t`${d.code(file)} ` : ''}line ${line})`}`,
+      : d.t`${endingWord(ending)}${line === null || isFirst ? '' : d.t` (${files > 1 && file !== null ? d.t`${d.code(file)} ` : ''}line ${line})`}`,
     start === null ? null : d.t`started ${{ value: start, unit: 'clock' }}`,
   ]);
 }
 
-function iterations({ iterations: all }: LogRun): d.Text {
-  if (all.count === 0) return '';
-  const { copies, first, last, target, skipped_iterations: skipped, nan_iterations: nan } = all;
-  return d.t`${d.counted(all.count, 'line', 'lines', 'count')}${copies > 0 ? d.t` (${d.count(copies)} more in second files)` : ''}, ${d.as('first', d.count(first))} to ${d.as('last', d.count(last))}${target === null ? '' : d.t` of ${d.as('target', d.count(target))}`}${all.monotonic === false ? ', not rising throughout' : ''}${(skipped ?? 0) > 0 ? d.t` · ${d.as('skipped', d.count(skipped))} skipped` : ''}${(nan ?? 0) > 0 ? d.t` · ${d.as('nan', d.count(nan))} NaN` : ''}`;
-}
+const iterations = ({ iterations: all }: LogRun): d.Text =>
+  all.count === 0 ? '' : textOf('iterations', all, { falls: all.monotonic === false });
 
 /** Step times and throughput, where known. */
 function pace({ iterations: all, rates, derived_step: derived }: LogRun): (readonly [string, d.Text])[] {
@@ -183,14 +181,12 @@ function memoryParts(run: LogRun): d.MaybePart[] {
 
 function firstFailure({ first_failure: first }: LogRun): d.MaybePart[] {
   if (first === null) return [];
-  const { rank, device, host, time, also_failed: also, victims, secondary } = first;
+  const { also_failed: also, victims, secondary } = first;
   return [
     d.section(
-      d.t`First failure: ${d.as('kind', plain(first.kind))}${rank === null ? '' : d.t`, rank ${d.as('rank', d.count(rank))}`}${device === null ? '' : d.t`, device ${d.as('device', d.count(device))}`}${host === null ? '' : d.t` on ${d.as('host', host)}`}${time === null ? '' : ` at ${time}`}`,
+      textOf('failure', first, { kind: plain(first.kind) }),
       { key: 'first_failure', fields: { role: first.role } },
-      d.paragraph(
-        d.t`${d.as('file', d.code(first.file))} line ${d.as('line', d.count(first.line))}: ${d.as('why', first.why)}`,
-      ),
+      d.paragraph(textOf('place', first)),
       also.length > 0 && d.paragraph(`also failed: ${rankWords(also, MOST_RANGES)}`),
       victims.length > 0 && d.paragraph(`waited for it: ${rankWords(victims, MOST_RANGES)}`),
       secondary > 0 && d.paragraph(d.counted(secondary, 'secondary failure', undefined, 'secondary')),

@@ -1,15 +1,7 @@
 /** Memory lines by rank and metric, for `log memory` and the summary of `log`. */
 import { groupBy } from '../../model/group-by.js';
 import { maxOf, minOf } from '../../model/lists.js';
-import type {
-  DoubtfulReading,
-  MemoryGroup,
-  MemoryMetricResult,
-  MemoryRank,
-  MemoryRecord,
-  MemoryResult,
-  MemorySamples,
-} from '../../model/results/log.js';
+import type * as results from '../../model/results/log.js';
 import { formatBytes } from '../../model/units.js';
 import * as d from '../document/document.js';
 import { plain, rankList, rankWords } from '../text-pieces.js';
@@ -21,7 +13,7 @@ const MOST_DOUBTFUL = 4;
 /** Largest figures of a stage. */
 const MOST_METRICS = 4;
 
-export function memoryDocument(result: MemoryResult): d.Document {
+export function memoryDocument(result: results.MemoryResult): d.Document {
   const { schema, run, ranks, stages, flags, doubtful, records, sampled } = result;
   const name = d.as('run', d.code(run));
   const attempts = new Set(ranks.map(({ attempt }) => attempt)).size;
@@ -51,7 +43,7 @@ export function memoryDocument(result: MemoryResult): d.Document {
 }
 
 /** Of the first ones. */
-export function doubtfulParts(readings: readonly DoubtfulReading[]): d.MaybePart[] {
+export function doubtfulParts(readings: readonly results.DoubtfulReading[]): d.MaybePart[] {
   const more = readings.length - MOST_DOUBTFUL;
   return [
     d.items(
@@ -67,7 +59,7 @@ export function doubtfulParts(readings: readonly DoubtfulReading[]): d.MaybePart
   ];
 }
 
-const sampledText = ({ devices, samples, files, max_used_bytes: most }: MemorySamples): d.Text =>
+const sampledText = ({ devices, samples, files, max_used_bytes: most }: results.MemorySamples): d.Text =>
   d.t`a monitor took ${d.counted(samples, 'sample')} of ${d.counted(devices, 'device')} (${files.length === 1 ? d.code(files[0]!) : d.t`${files.length} files`}): at most ${d.bytes(most)} in use. Peaks between two samples are not in it: see mbforensics log outside`;
 
 const attemptColumn = <Row extends { readonly attempt: number }>() =>
@@ -87,7 +79,7 @@ const growthColumn = <Row>(of: (row: Row) => number | null) =>
   );
 
 /** With one rank asked for, a row a metric. */
-function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybePart {
+function metricTable(ranks: readonly results.MemoryRank[], hasAttempts: boolean): d.MaybePart {
   return d.table(
     ranks.flatMap(({ attempt, metrics }) => metrics.map((metric) => ({ attempt, ...metric }))),
     [
@@ -106,8 +98,8 @@ function metricTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.Mayb
 }
 
 /** A row a rank with the metrics that matter. */
-function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybePart {
-  const find = (rank: MemoryRank, name: string): MemoryMetricResult | undefined =>
+function rankTable(ranks: readonly results.MemoryRank[], hasAttempts: boolean): d.MaybePart {
+  const find = (rank: results.MemoryRank, name: string): results.MemoryMetricResult | undefined =>
     rank.metrics.find(({ metric }) => metric === name);
   const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
   const last = ['allocated', 'reserved'].filter(present);
@@ -120,11 +112,17 @@ function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybeP
   const otherMetrics = [...new Set(ranks.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))]
     .filter((name) => !known.has(name))
     .slice(0, known.size === 0 ? MOST_METRICS : 0);
-  const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
-  const metricColumn = (name: string, cell: (metric: MemoryMetricResult | undefined) => d.Cell | undefined) =>
-    d.column<MemoryRank>(name, (rank) => cell(find(rank, name)) ?? null, { title: metricTitle(name), align: 'right' });
+  const growthOf = (rank: results.MemoryRank): number | null =>
+    find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
+  const metricColumn = (name: string, cell: (metric: results.MemoryMetricResult | undefined) => d.Cell | undefined) =>
+    d.column<results.MemoryRank>(name, (rank) => cell(find(rank, name)) ?? null, {
+      title: metricTitle(name),
+      align: 'right',
+    });
   const sizes = (name: string, of: 'last_bytes' | 'max_bytes') =>
-    d.column<MemoryRank>(`${name}_bytes`, (rank) => find(rank, name)?.[of] ?? null, { title: metricTitle(name) });
+    d.column<results.MemoryRank>(`${name}_bytes`, (rank) => find(rank, name)?.[of] ?? null, {
+      title: metricTitle(name),
+    });
   const more = ranks.length - MOST_RANKS;
   return d.table(
     ranks.slice(0, MOST_RANKS),
@@ -144,7 +142,7 @@ function rankTable(ranks: readonly MemoryRank[], hasAttempts: boolean): d.MaybeP
 }
 
 /** Largest figures of a stage. */
-function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): d.MaybePart {
+function stageTable(stages: results.MemoryResult['stages'], hasAttempts: boolean): d.MaybePart {
   const metrics = [...new Set(stages.flatMap(({ max }) => Object.keys(max)))]
     .filter((name) => name.startsWith('max_') || name === 'device_used')
     .slice(0, MOST_METRICS);
@@ -167,7 +165,7 @@ function stageTable(stages: MemoryResult['stages'], hasAttempts: boolean): d.May
 /** `peak allocated` of `max_allocated`, `retries` of `alloc_retries`. */
 const metricTitle = (metric: string): string => plain(metric.replace(/^max_/, 'peak_').replace(/^alloc_/, ''));
 
-function recordTable(records: readonly MemoryRecord[]): d.MaybePart {
+function recordTable(records: readonly results.MemoryRecord[]): d.MaybePart {
   const hidden = Math.max(0, records.length - MOST_RECORDS);
   return d.table(
     records.slice(hidden),
@@ -202,12 +200,12 @@ const MOST_GROUPS = 8;
 interface GroupRow {
   readonly stage: number | null;
   readonly ranks: readonly (number | null)[];
-  readonly groups: readonly MemoryGroup[];
+  readonly groups: readonly results.MemoryGroup[];
 }
 
-function fold(groups: readonly MemoryGroup[]): GroupRow[] {
+function fold(groups: readonly results.MemoryGroup[]): GroupRow[] {
   if (groups.length <= MOST_GROUPS) return groups.map((group) => ({ ...group, groups: [group] }));
-  const rowOf = (stage: number | null, members: readonly MemoryGroup[]): GroupRow => ({
+  const rowOf = (stage: number | null, members: readonly results.MemoryGroup[]): GroupRow => ({
     stage,
     ranks: members.flatMap(({ ranks }) => ranks),
     groups: members,
@@ -225,7 +223,7 @@ function range(values: readonly number[]): d.Cell {
 }
 
 /** Nothing where no group has a figure of the allocator or the device's use. */
-export function memoryGroupTable(groups: readonly MemoryGroup[]): d.MaybePart {
+export function memoryGroupTable(groups: readonly results.MemoryGroup[]): d.MaybePart {
   // Optional columns with only zeros are left out.
   const isInformative = (value: number | undefined, metric: string): boolean =>
     value !== undefined && (value !== 0 || ALWAYS.has(metric));

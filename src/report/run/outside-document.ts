@@ -1,7 +1,9 @@
 /** Device memory that PyTorch does not hold: by device, over time, by process. */
+
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import * as d from '../document/document.js';
 import { formatValue } from '../document/values.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 
 export interface OutsideLook {
   /** Rows of moments and of processes of each device; 0 for all the result has. */
@@ -33,6 +35,8 @@ export function outsideDocument(result: OutsideResult, { limit }: OutsideLook): 
     ),
   );
 }
+
+const textOf = textMaker('outside', 'device');
 
 const gpuName = ({ device, gpu }: OutsideDevice): d.Cell => device ?? (gpu === null ? null : d.code(gpu));
 
@@ -87,15 +91,8 @@ function deviceSection(device: OutsideDevice, limit: number, wall: Wall): d.Mayb
     d.facts([
       ...monitorFacts(device, wall),
       outside !== null &&
-        d.fact(
-          'outside',
-          d.t`${d.as('median_bytes', d.bytes(outside.median_bytes))} outside PyTorch ${device.moments === 1 ? '(1 sample)' : d.t`(median of ${d.counted(device.moments, 'moment')}; ${d.as('min_bytes', d.bytes(outside.min_bytes))} to ${d.as('max_bytes', d.bytes(outside.max_bytes))})`}${growth(device)}`,
-        ),
-      missed !== null &&
-        d.fact(
-          'missed',
-          d.t`PyTorch reserved ${d.bytes(device.peak_reserved_bytes)} at its peak: the largest sample misses at least ${d.as('missed_bytes', d.bytes(missed))} of what was in use then`,
-        ),
+        d.fact('outside', textOf('outside', outside, { moments: device.moments, growth: growth(device) || null })),
+      missed !== null && d.fact('missed', textOf('missed', device)),
       files.length > 0 && d.fact('sources', d.joined(files.map(d.code), ', ')),
     ]),
     pointTable(points, limit, wall),
@@ -105,25 +102,17 @@ function deviceSection(device: OutsideDevice, limit: number, wall: Wall): d.Mayb
 
 function monitorFacts({ monitor, joined_by: joinedBy }: OutsideDevice, wall: Wall) {
   if (monitor === null) return [];
-  const { samples, file, format, interval_us: interval, clock, first_us: first, max_us: most } = monitor;
-  const at = (time: number | null): d.Text => ({ value: wall.time(time, clock), unit: 'clock' });
-  return [
-    d.fact(
-      'samples',
-      d.t`${d.as('samples', d.count(samples))} of ${d.code(file)} (${format})${interval === null ? '' : d.t`, every ${d.us(interval)}`}${first === null ? '' : d.t`, ${at(first)} to ${at(monitor.last_us)}${wall.zone(clock)}`}`,
-    ),
-    d.fact(
-      'used',
-      d.t`${d.as('first_bytes', d.bytes(monitor.first_bytes))} at first, ${d.as('last_bytes', d.bytes(monitor.last_bytes))} at last, ${d.as('max_bytes', d.bytes(monitor.max_bytes))} in the largest sample${most === null ? '' : d.t` (${at(most)})`}`,
-    ),
-    joinedBy !== null && d.fact('joined_by', joinedBy),
-  ];
+  const { clock, first_us: first, last_us: last, max_us: most } = monitor;
+  const at = (time: number | null): d.Text | null =>
+    time === null ? null : { value: wall.time(time, clock), unit: 'clock' };
+  const times = { from: at(first), to: at(last), most: at(most), zone: wall.zone(clock) };
+  return factsOf('outside', 'monitor', monitor, times, { joined_by: joinedBy });
 }
 
 function growth({ outside }: OutsideDevice): d.Text {
-  const { growth_bytes: change = null, growth_us: span = null, growth_r2: r2 = null } = outside ?? {};
-  if (change === null || span === null || r2 === null || r2 < STRAIGHT_R2) return '';
-  return d.t`; it ${change < 0 ? 'shrinks' : 'grows'} by ${d.bytes(Math.abs(change))} in ${d.us(span)} (r² ${r2.toFixed(2)})`;
+  const { growth_bytes: change = null, growth_us, growth_r2: r2 = null } = outside ?? {};
+  if (change === null || growth_us == null || r2 === null || r2 < STRAIGHT_R2) return '';
+  return textOf('growth', { growth_us, r2, down: change < 0, size_bytes: Math.abs(change) });
 }
 
 function pointTable(points: readonly OutsidePoint[], limit: number, wall: Wall): d.MaybePart {

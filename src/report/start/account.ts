@@ -5,20 +5,7 @@ import type { AccountingPart, AccountingTotal, VerdictResult as Verdict } from '
 import { DRIVER_OWNERS } from '../../model/results/nsys.js';
 import type { LiveComponents } from '../../model/verdict.js';
 import { type Bar, type BarPart, column, type MaybePart, section, table } from '../document/document.js';
-import { DRIVER_OWNER_WORDS } from '../words/fill.js';
-
-/** Parts that a reader takes together have one name; what is not listed keeps its own. */
-const NAMES: Readonly<Record<string, string>> = {
-  private_pools_free: 'private pools, free',
-  outside_pytorch_this_process: 'outside PyTorch',
-  outside_pytorch: 'outside PyTorch',
-  device_free: 'free',
-  above_limit: 'free above the limit',
-  free_or_outside_pytorch: 'free or outside PyTorch',
-  headroom_and_outside_pytorch: 'headroom or outside PyTorch',
-  reserved_beyond: 'reserved beyond it',
-  driver_not_seen: 'not seen by the profiler',
-};
+import { driverOwner, wordTable } from '../words/fill.js';
 
 /** What two printed digits of a message hide. */
 const ROUNDING = 'rounding_of_message';
@@ -28,8 +15,8 @@ const barName = (part: string): string => (part.startsWith('cached') ? 'cached' 
 /** `cached, too small`. */
 function partName(part: string): string {
   const owner = DRIVER_OWNERS.find((one) => part === `driver_${one}`);
-  if (owner !== undefined) return DRIVER_OWNER_WORDS[owner];
-  const name = NAMES[part] ?? part.replace(/^private_pools_/, '').replaceAll('_', ' ');
+  if (owner !== undefined) return driverOwner(owner);
+  const name = wordTable('codes', 'account_parts')[part] ?? part.replace(/^private_pools_/, '').replaceAll('_', ' ');
   return name.startsWith('cached ') ? `cached, ${name.slice('cached '.length)}` : name;
 }
 

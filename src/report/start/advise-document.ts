@@ -7,7 +7,7 @@ import type { AdviceFix, AdviseResult, PasteForm, PasteLines } from '../../model
 import * as d from '../document/document.js';
 import { evidenceTable } from '../knowledge/explain-document.js';
 import { costSource, percentText, savingWords } from '../verdict/action-words.js';
-import { causeName } from '../words/fill.js';
+import { causeName, wordOf } from '../words/fill.js';
 
 export interface AdviseLook {
   /** Forms of the lines to paste. */
@@ -104,19 +104,12 @@ function actionSections(
   });
 }
 
-const PASTE_WORDS: Readonly<Record<PasteForm, string>> = {
-  sbatch: 'Launch script',
-  megatron_bridge: 'Megatron Bridge',
-  megatron_lm: 'Megatron-LM',
-  nemo: 'NeMo',
-  trainer: 'Settings of the trainer',
-  python: 'Training script',
-};
+const pasteTitle = wordOf('codes', 'paste_forms');
 
 const pasteSections = (lines: PasteLines, forms: readonly PasteForm[]): d.MaybePart[] =>
   forms.map((form) => {
     const isShell = form === 'sbatch' || form === 'megatron_lm' || form === 'trainer';
-    return d.section(PASTE_WORDS[form], {}, d.paste(lines[form], { key: form, language: isShell ? 'sh' : 'python' }));
+    return d.section(pasteTitle(form), {}, d.paste(lines[form], { key: form, language: isShell ? 'sh' : 'python' }));
   });
 
 function fixTable(fixes: readonly AdviceFix[]): d.MaybePart {

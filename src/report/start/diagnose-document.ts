@@ -6,22 +6,7 @@
 import type { DiagnoseResult, EvidenceResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import * as d from '../document/document.js';
 import { accountBar, shownAccount } from './account.js';
-import {
-  answerOf,
-  type DiagnosedTarget,
-  failedTexts,
-  fixParts,
-  headline,
-  isMessageAlone,
-  nothingFound,
-  nothingFoundSteps,
-  otherTexts,
-  reasons,
-  requestOf,
-  shownRun,
-  unknownTexts,
-  withTarget,
-} from './diagnosis-parts.js';
+import * as of from './diagnosis-parts.js';
 import { evidenceSection } from './evidence-document.js';
 import { isRunAnswer } from './run-state-text.js';
 
@@ -30,12 +15,12 @@ const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
 const LABEL = 9;
 
-export function diagnoseDocument(result: DiagnoseResult, target: DiagnosedTarget = {}): d.Document {
+export function diagnoseDocument(result: DiagnoseResult, target: of.DiagnosedTarget = {}): d.Document {
   const [first] = result.verdicts;
-  const isShort = first !== undefined && isMessageAlone(first, result);
+  const isShort = first !== undefined && of.isMessageAlone(first, result);
   const parts = first === undefined ? emptyParts(result, target) : partsOf(first, result, target);
   return {
-    ...d.document(result.schema, headline(first, result), ...parts),
+    ...d.document(result.schema, of.headline(first, result), ...parts),
     fields: { run: result.run, rank: first?.rank ?? null, device: first?.device ?? null },
     labels: { width: LABEL, height: isShort ? MESSAGE_HEIGHT : HEIGHT, isRunIn: isShort },
   };
@@ -55,15 +40,15 @@ export const diagnoseDocuments = (
   },
 });
 
-function emptyParts(result: DiagnoseResult, target: DiagnosedTarget): d.MaybePart[] {
+function emptyParts(result: DiagnoseResult, target: of.DiagnosedTarget): d.MaybePart[] {
   return [
     d.section(
       'VERDICT',
       { key: 'verdict', fields: { cause: null } },
-      d.paragraph(nothingFound(result), { style: 'lead', key: 'title' }),
+      d.paragraph(of.nothingFound(result), { style: 'lead', key: 'title' }),
     ),
-    listed('NOT READ', 'not_read', failedTexts(result), 1),
-    listed('NEXT', 'next', nothingFoundSteps(result, target), 2),
+    listed('NOT READ', 'not_read', of.failedTexts(result), 1),
+    listed('NEXT', 'next', of.nothingFoundSteps(result, target), 2),
   ];
 }
 
@@ -75,14 +60,14 @@ const KEEP = {
 } as const;
 const LATE = { sites: 23, others: 60, next: 50 } as const;
 
-function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget): d.MaybePart[] {
+function partsOf(first: Verdict, result: DiagnoseResult, target: of.DiagnosedTarget): d.MaybePart[] {
   const [, ...others] = result.verdicts;
-  const { ids, pasted, texts, isEnough = true } = fixParts(first, result);
-  const { label, texts: answer } = answerOf(first, result);
+  const { ids, pasted, texts, isEnough = true } = of.fixParts(first, result);
+  const { label, texts: answer } = of.answerOf(first, result);
   const isRun = isRunAnswer(first, result);
   const account = isRun && first.accounting_total === null ? null : shownAccount(first);
-  const request = requestOf(first);
-  const isShort = isMessageAlone(first, result);
+  const request = of.requestOf(first);
+  const isShort = of.isMessageAlone(first, result);
   return [
     d.section(
       label,
@@ -96,7 +81,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
       d.paste(pasted, { key: 'lines', keep: KEEP.fix }),
       d.items(texts, { key: 'texts', keep: isEnough || pasted.length > 0 ? KEEP.effect : KEEP.fix }),
     ),
-    isRun ? null : listed('WHY', 'why', reasons(first, isShort).map(withHandle), KEEP.why),
+    isRun ? null : listed('WHY', 'why', of.reasons(first, isShort).map(withHandle), KEEP.why),
     request === null
       ? null
       : d.section(
@@ -106,18 +91,20 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: DiagnosedTarget
           request.code !== null && d.paragraph(d.code(request.code), { keep: KEEP.code, key: 'code' }),
         ),
     account === null ? null : d.section('MEMORY', {}, { ...accountBar(account, first.request), keep: KEEP.memory }),
-    ...shownRun(first, result).map(({ label: name, text }) =>
-      listed(name, `run_${name.toLowerCase()}`, [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
-    ),
+    ...of
+      .shownRun(first, result)
+      .map(({ label: name, text }) =>
+        listed(name, `run_${name.toLowerCase()}`, [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
+      ),
     sitesSection(first),
     listed(
       'OTHERS',
       'others',
-      otherTexts(others, first, result),
+      of.otherTexts(others, first, result),
       result.launch_ooms.length > 0 ? KEEP.launches : LATE.others,
     ),
-    listed('UNKNOWN', 'unknown', texts.length === 0 ? unknownTexts(first, result) : [], KEEP.unknown),
-    listed('NOT READ', 'not_read', failedTexts(result), KEEP.failed),
+    listed('UNKNOWN', 'unknown', texts.length === 0 ? of.unknownTexts(first, result) : [], KEEP.unknown),
+    listed('NOT READ', 'not_read', of.failedTexts(result), KEEP.failed),
     // What was pasted is at hand: its figures go before commands.
     nextSection(first, target, isShort ? LATE.next : KEEP.next),
     target.full === true && evidenceSection(first, others, result),
@@ -155,9 +142,9 @@ function sitesSection({ evidence }: Verdict): d.MaybePart {
 }
 
 /** One command, on a line of its own. */
-function nextSection({ commands }: Verdict, target: DiagnosedTarget, keep: number): d.MaybePart {
+function nextSection({ commands }: Verdict, target: of.DiagnosedTarget, keep: number): d.MaybePart {
   if (target.operands?.includes('-') === true) return listed('NEXT', 'next', [WITH_MORE], keep);
-  const lines = commands.slice(0, 1).map((command) => withTarget(command, target));
+  const lines = commands.slice(0, 1).map((command) => of.withTarget(command, target));
   return d.section('NEXT', {}, d.paste(lines, { key: 'next', keep }));
 }
 const WITH_MORE = 'with the whole log and a snapshot more can be tested: mbforensics train.log snapshot.pickle';

@@ -12,18 +12,7 @@ import { as, bytes, joined, type Text, t, code as verbatim } from '../document/d
 import { percentText } from '../verdict/action-words.js';
 import { causeName, wordTable } from '../words/fill.js';
 import { shownAccount } from './account.js';
-import {
-  caughtText,
-  caughtTitle,
-  isRunAnswer,
-  judgedText,
-  launchesTitle,
-  launchTexts,
-  type RunLine,
-  runLines,
-  stateReason,
-  stateTitle,
-} from './run-state-text.js';
+import * as state from './run-state-text.js';
 import { isUnrecorded } from './unrecorded.js';
 
 /** What the user typed to get this diagnosis: commands to paste take it along. */
@@ -53,9 +42,9 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
   const outcome = outcomeOf(verdict, result);
-  const launchesWithOom = /^(?:HOST )?OOM/.test(outcome) ? null : launchesTitle(result);
+  const launchesWithOom = /^(?:HOST )?OOM/.test(outcome) ? null : state.launchesTitle(result);
   return [
-    ...(launchesWithOom === null ? [outcome] : [launchesWithOom, judgedText(result)]),
+    ...(launchesWithOom === null ? [outcome] : [launchesWithOom, state.judgedText(result)]),
     `run ${shortRun(result)}`,
     ...(rank === null ? [] : [rankPlace(rank, result)]),
     ...(device === null ? [] : [`device ${device}`]),
@@ -68,10 +57,10 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
 function outcomeOf(verdict: Verdict, result: DiagnoseResult): string {
   const { cause, evidence } = verdict;
   const { first_failure: first } = result;
-  const caught = caughtTitle(result);
+  const caught = state.caughtTitle(result);
   if (caught !== null) return caught;
   if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
-  if (isRunAnswer(verdict, result) && result.run_state?.state === 'finished') return 'FINISHED';
+  if (state.isRunAnswer(verdict, result) && result.run_state?.state === 'finished') return 'FINISHED';
   if (cause === 'not_oom') return 'NO OOM';
   if (cause !== 'undecided') return cause === 'host_oom' ? 'HOST OOM' : 'OOM';
   if (first?.kind === 'killed') return 'KILLED';
@@ -92,9 +81,9 @@ export function answerOf(
   result: DiagnoseResult,
 ): { readonly label: string; readonly texts: string[] } {
   const { run_state: run } = result;
-  if (run !== null && isRunAnswer(verdict, result))
-    return { label: 'STATE', texts: [stateTitle(run), stateReason(run)].filter((text) => text !== '') };
-  const caught = caughtText(result);
+  if (run !== null && state.isRunAnswer(verdict, result))
+    return { label: 'STATE', texts: [state.stateTitle(run), state.stateReason(run)].filter((text) => text !== '') };
+  const caught = state.caughtText(result);
   return { label: 'VERDICT', texts: [verdictTitle(verdict), verdict.summary, ...(caught === null ? [] : [caught])] };
 }
 
@@ -140,7 +129,7 @@ const MOST_PASTED = 2;
 
 export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const { advice } = result;
-  if (isRunAnswer(verdict, result) || (verdict.cause === 'not_oom' && verdict.next.length === 0))
+  if (state.isRunAnswer(verdict, result) || (verdict.cause === 'not_oom' && verdict.next.length === 0))
     return { ids: [], pasted: [], texts: [] };
   const [action] = advice?.actions ?? [];
   const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
@@ -210,8 +199,8 @@ function costText(fix: ShortFix): string | null {
 const MOST_REASONS = 2;
 
 /**
- * The results that decide. Where the device's memory does, what failed is shown by the request. What a message says
- * wrongly comes first where it is alone: its verdict has repeated what decides.
+ * The results that decide. Where the device's memory does, what failed is shown by the request. Wrong figures of a
+ * message come first where it is alone: its verdict has repeated what decides.
  */
 export function reasons(verdict: Verdict, isAlone = false): EvidenceResult[] {
   const { cause } = verdict;
@@ -252,24 +241,24 @@ export interface ShownRequest {
 export function requestOf(verdict: Verdict): ShownRequest | null {
   const { cause, request, evidence } = verdict;
   if (isOutsideGpu(cause)) return null;
-  const found = evidence.find(({ about }) => about === 'site')?.text;
-  const [, site = null, code = null] = (found === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(found)) ?? [];
+  const text = evidence.find(({ about }) => about === 'site')?.text;
+  const [, site = null, code = null] = (text === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(text)) ?? [];
   if (request === null || site?.includes(formatBytes(request.bytes)) === true)
     return site === null ? null : { text: site, code, isSize: false };
   const where = site === null && request.site !== null ? t` in ${verbatim(request.site)}` : null;
-  const text = joined([t`${bytes(request.bytes)}${where ?? ''}`, site], ', ');
-  return { text, code, isSize: site === null && where === null };
+  const size = t`${bytes(request.bytes)}${where ?? ''}`;
+  return { text: joined([size, site], ', '), code, isSize: site === null && where === null };
 }
 
 // ---- the run, and what else
 
 /** Memory, growth and pace of a run that an OOM did not end. */
-export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught }: DiagnoseResult): RunLine[] {
+export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught }: DiagnoseResult): state.RunLine[] {
   const isFatal =
     verdict.cause !== 'not_oom' &&
     verdict.cause !== 'undecided' &&
     !(caught?.is_certain === true && caught.includes_last);
-  return run === null || isFatal || run.state === 'oom' ? [] : runLines(run, shownAccount(verdict) !== null);
+  return run === null || isFatal || run.state === 'oom' ? [] : state.runLines(run, shownAccount(verdict) !== null);
 }
 
 /** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
@@ -281,7 +270,7 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
   }
   const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
   const verdicts = [...kinds].map(([name, count]) => `${name} (${formatCount(count)})`).join(', ');
-  return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...launchTexts(result)];
+  return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...state.launchTexts(result)];
 }
 
 /**
@@ -290,7 +279,7 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
  */
 export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[] {
   const { missing, captures, cause } = verdict;
-  if (isRunAnswer(verdict, result)) return [];
+  if (state.isRunAnswer(verdict, result)) return [];
   if (isUnrecorded(verdict)) return missing.slice(0, 1);
   if (cause !== 'undecided') return [];
   return [...missing.slice(0, 1), ...captures.slice(0, 1).map(({ title }) => `to settle it, capture ${title}`)];
@@ -317,22 +306,14 @@ export function failedTexts({ failed_sources: failed }: DiagnoseResult): string[
   return [`${more}${first.error.text} (${first.error.code})`];
 }
 
-/** Files that contain no failure, by format: what they are, and the verb that answers questions about them. */
-const OTHER_FILES: Readonly<Record<string, readonly [string, string]>> = {
-  config: ['a configuration', 'mbforensics lint'],
-  'device-monitor': ['samples of device memory', 'mbforensics log outside'],
-  'kubernetes-events': ['Kubernetes events', 'mbforensics log'],
-  nsys: ['an Nsight Systems export', 'mbforensics nsys'],
-  'profiler-timeline': ['a memory timeline of torch.profiler', 'mbforensics log profile'],
-  scalars: ['exported metrics', 'mbforensics log'],
-  'slurm-accounting': ['Slurm accounting', 'mbforensics log'],
-  tensorboard: ['TensorBoard events', 'mbforensics log'],
-  wandb: ['a W&B run', 'mbforensics log'],
-};
 const MOST_COMMANDS = 2;
 
+/** Of files that contain no failure: what they are, and the verb that answers questions about them. */
 const othersRead = ({ read_formats: formats }: DiagnoseResult): (readonly [string, string])[] =>
-  formats.flatMap((format) => (Object.hasOwn(OTHER_FILES, format) ? [OTHER_FILES[format]!] : []));
+  formats.flatMap((format) => {
+    const words = wordTable<readonly [string, string]>('start', 'other_files')[format];
+    return words === undefined ? [] : [words];
+  });
 
 export function nothingFound(result: DiagnoseResult): string {
   const contents = othersRead(result).map(([what]) => what);

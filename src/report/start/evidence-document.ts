@@ -10,7 +10,8 @@ import { launchText } from '../launch-text.js';
 import { pinnedText } from '../pinned-text.js';
 import { rankWords, plain as words } from '../text-pieces.js';
 import { costWords, percentText } from '../verdict/action-words.js';
-import { fill, wordsOf, wordTable } from '../words/fill.js';
+import { fill } from '../words/fill.js';
+import { textMaker } from '../words/fill-pieces.js';
 import { accountsOf, accountTable, componentTable } from './account.js';
 import { pastedLines } from './diagnosis-parts.js';
 import { rankPhrases } from './ranks-text.js';
@@ -40,6 +41,8 @@ const listed = (title: string, texts: readonly d.Text[]): d.Section | null =>
 
 const withHandle = ({ id, text }: EvidenceResult): d.Text => [text, ' ', d.handle(id)];
 
+const textOf = textMaker('start', 'evidence');
+
 // ---- one verdict
 
 function verdictSections(verdict: Verdict): d.MaybePart[] {
@@ -67,23 +70,14 @@ function verdictSections(verdict: Verdict): d.MaybePart[] {
   ];
 }
 
-/** What else takes part in a full device; where the device adds up, its account has them. */
 function contributorTexts({ contributors, accounting_total: total, cause }: Verdict): d.Text[] {
   if (contributors.length === 0 || total !== null || cause !== 'capacity') return [];
-  const named = contributors.map(
-    ({ contributor, bytes: size }) => d.t`${d.bytes(size)} ${wordsOf(wordTable('phrases', 'parts'), contributor)}`,
-  );
+  const named = contributors.map((one) => textOf('contributor', one));
   return [d.t`${d.joined(named, ', ')} (contributors, not the cause)`];
 }
 
-/** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
-function layoutTexts({ cause, replay }: Verdict): d.Text[] {
-  if (cause !== 'capacity' || replay === null) return [];
-  const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
-  if (short === null) return [];
-  const enough = least === null ? '' : d.t`; would fit with at least ${d.bytes(least)}`;
-  return [d.t`as laid out, ${d.bytes(short)} more is needed, holes included${enough}`];
-}
+const layoutTexts = ({ cause, replay }: Verdict): d.Text[] =>
+  cause !== 'capacity' || replay === null || replay.layout_short_bytes === null ? [] : [textOf('layout', replay)];
 
 /** The hint already names the setting; repeating it would cost a line. */
 const isOfHint = ({ kind }: EvidenceResult, { hint }: Verdict): boolean =>

@@ -1,8 +1,9 @@
 /** A comparison of the ranks, one phrase for each remarkable fact. */
-import type { DiagnoseResult, RankFragmentation, StageSpread } from '../../model/results/common.js';
-import { formatBytes, formatCount, GIB } from '../../model/units.js';
-import { printable } from '../plain-text.js';
+import { maxBy } from '../../model/lists.js';
+import type { DiagnoseResult, StageSpread } from '../../model/results/common.js';
+import { GIB } from '../../model/units.js';
 import { rankWords } from '../text-pieces.js';
+import { textsOf } from '../words/fill.js';
 
 /** Stages named one by one. */
 const MOST_STAGES = 8;
@@ -15,6 +16,8 @@ const ASKS_WHETHER_ALONE: ReadonlySet<string> = new Set([
   'undecided',
 ]);
 
+const textOf = textsOf('start', 'ranks');
+
 export function rankPhrases(result: DiagnoseResult): string[] {
   const { ranks } = result;
   const phrases = firstFailurePhrases(result);
@@ -23,59 +26,51 @@ export function rankPhrases(result: DiagnoseResult): string[] {
   const count = stages.reduce((sum, stage) => sum + stage.ranks.length, 0);
   if (count > 1) phrases.push(stagePhrase(stages, count));
   // Where the device is full, a small reserve that is not in use explains nothing.
-  const isAsked = ASKS_WHETHER_ALONE.has(result.verdicts[0]?.cause ?? '');
-  if (ranks.fragmentation !== null && isAsked) phrases.push(fragmentationPhrase(ranks.fragmentation));
+  if (ranks.fragmentation !== null && ASKS_WHETHER_ALONE.has(result.verdicts[0]?.cause ?? '')) {
+    const { failed, others, only_failed: only, from } = ranks.fragmentation;
+    const spread = spreadText(others.least, others.most);
+    const alone = only === true ? 'only' : only === false ? 'not_alone' : 'fragmentation';
+    phrases.push(textOf(alone, { ...failed, others: others.ranks, other: others.most_rank, spread, from }));
+  }
   const [site] = ranks.pinning?.sites ?? [];
   if (ranks.pinning !== null && site !== undefined && ranks.pinning.ranks.length > 1)
-    phrases.push(
-      `holes pinned by ${printable(site.site)} on ${formatCount(site.ranks)} of ${formatCount(ranks.pinning.ranks.length)} ranks`,
-    );
-  if (ranks.snapshots_left_out > 0)
-    phrases.push(`${formatCount(ranks.snapshots_left_out)} snapshots of other ranks not walked`);
+    phrases.push(textOf('pinned', { ...site, of: ranks.pinning.ranks.length }));
+  if (ranks.snapshots_left_out > 0) phrases.push(textOf('left_out', ranks));
   return phrases;
 }
 
 /** Only where there is more than one rank. */
 function firstFailurePhrases({ first_failure: first, verdicts }: DiagnoseResult): string[] {
   if (first === null) return [];
-  const phrases: string[] = [];
-  if (first.also_failed.length > 0) phrases.push(`failed too: ${rankWords(first.also_failed, RANGES)}`);
-  if (first.victims.length > 0) phrases.push(`only waited for it: ${rankWords(first.victims, RANGES)}`);
+  const phrases = [
+    ...(first.also_failed.length > 0 ? [textOf('failed_too', { who: rankWords(first.also_failed, RANGES) })] : []),
+    ...(first.victims.length > 0 ? [textOf('waited', { who: rankWords(first.victims, RANGES) })] : []),
+  ];
   const isHeadline = verdicts[0] === undefined || first.rank === null || verdicts[0].rank === first.rank;
-  if (phrases.length === 0 && isHeadline) return [];
-  const who = first.rank === null ? 'a rank that is not named' : `rank ${first.rank}`;
-  return [`${who} failed first (${first.why})`, ...phrases];
+  return phrases.length === 0 && isHeadline ? [] : [textOf('failed_first', first), ...phrases];
 }
 
 const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
 
 function stagePhrase(stages: readonly StageSpread[], count: number): string {
-  const peaks = stages.map((stage) => ({ name: nameOf(stage), ...stage.peak_allocated_bytes! }));
-  const most = peaks.reduce((best, peak) => (peak.most > best.most ? peak : best));
-  const least = peaks.reduce((best, peak) => (peak.least < best.least ? peak : best));
-  if (peaks.length === 1)
-    return `peak allocated of ${formatCount(count)} ranks: ${spreadText(least.least, most.most)} GiB (most: rank ${most.most_rank})`;
+  const peaks = stages.map(({ pp, peak_allocated_bytes: peak }) => {
+    const name = pp === null ? 'all' : `PP${pp}`;
+    return { ...peak!, name, spread: spreadText(peak!.least, peak!.most) };
+  });
+  const most = maxBy(peaks, (peak) => peak.most)!;
+  const least = maxBy(peaks, (peak) => -peak.least)!;
+  const figures = {
+    count,
+    stages: peaks.length,
+    most_rank: most.most_rank,
+    low: gib(least.least),
+    high: gib(most.most),
+  };
+  if (peaks.length === 1) return textOf('one_stage', { ...figures, spread: most.spread });
   if (peaks.length > MOST_STAGES)
-    return `peak allocated of ${peaks.length} stages: from ${gib(least.least)} (${least.name}) to ${gib(most.most)} GiB (${most.name}, rank ${most.most_rank})`;
-  const list = peaks.map((peak) => `${peak.name} ${spreadText(peak.least, peak.most)}`).join(', ');
-  return `peak allocated by stage: ${list} GiB (most: rank ${most.most_rank})`;
+    return textOf('many_stages', { ...figures, low_name: least.name, high_name: most.name });
+  return textOf('stages', { ...figures, peaks: peaks.map(({ name, spread }) => `${name} ${spread}`) });
 }
 
-function nameOf(stage: StageSpread): string {
-  return stage.pp === null ? 'all' : `PP${stage.pp}`;
-}
-
-function spreadText(least: number, most: number): string {
-  return gib(least) === gib(most) ? gib(most) : `${gib(least)}–${gib(most)}`;
-}
-
-function fragmentationPhrase({ failed, others, only_failed, from }: RankFragmentation): string {
-  const basis = from === 'log' ? ' by their memory lines' : '';
-  const failedText = `rank ${failed.rank} has ${formatBytes(failed.gap_bytes)} reserved but not in use`;
-  const othersText = `${others.ranks === 1 ? `rank ${others.most_rank}` : `${formatCount(others.ranks)} others`} ${
-    gib(others.least) === gib(others.most) ? gib(others.most) : `${gib(others.least)}–${gib(others.most)}`
-  } GiB`;
-  if (only_failed === true) return `only one is fragmented: ${failedText}, ${othersText}${basis}`;
-  if (only_failed === false) return `not it alone: ${failedText}, ${othersText}${basis}`;
-  return `${failedText}, ${othersText}${basis}`;
-}
+const spreadText = (least: number, most: number): string =>
+  gib(least) === gib(most) ? gib(most) : `${gib(least)}–${gib(most)}`;

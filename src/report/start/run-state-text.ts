@@ -1,11 +1,12 @@
 /** Progress, memory and pace of a run in words: the first screen of a run that did not die of memory. */
+
 import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
-import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStep } from '../../model/run-state.js';
-import { counted, formatBytes, formatCount } from '../../model/units.js';
-import { ENDINGS, endingCounts, launchText } from '../launch-text.js';
-import { printable } from '../plain-text.js';
+import type { LaunchOoms, RunGrowth, RunState } from '../../model/run-state.js';
+import { formatCount } from '../../model/units.js';
+import { endingCounts, endingWord, launchText } from '../launch-text.js';
 import { rankList, rankWords, stepTime } from '../text-pieces.js';
+import { textsAll, textsOf, wordTable } from '../words/fill.js';
 
 /** The run as a whole is the answer: nothing failed, or nothing shows why it was ended. */
 export function isRunAnswer({ cause }: Verdict, { run_state: run, first_failure: first }: DiagnoseResult): boolean {
@@ -17,109 +18,51 @@ export function isRunAnswer({ cause }: Verdict, { run_state: run, first_failure:
 }
 
 /** `iteration 5 of 100`; empty where no iteration is printed. */
-function progress({ last_iteration: last, target_iteration: target }: RunState): string {
-  if (last === null) return '';
-  return `iteration ${formatCount(last)}${target === null || target < last ? '' : ` of ${formatCount(target)}`}`;
+function progress(run: RunState | null): string {
+  const { last_iteration: last = null, target_iteration: target = null } = run ?? {};
+  return textOf('progress', { last, target: target !== null && last !== null && target >= last && target });
 }
-
-const after = (words: string, at: string): string => (at === '' ? '' : ` ${words} ${at}`);
 
 /** `running, or cut after iteration 5 of 100`. */
 export function stateTitle(run: RunState): string {
-  const at = progress(run);
-  switch (run.state) {
-    case 'finished':
-      return `finished normally${after('after', at)}`;
-    case 'running_or_cut':
-      return `running, or cut${after('after', at)}`;
-    case 'ended_by_launcher':
-      return `ended by its launcher${after('after', at)}, reason unknown`;
-    default:
-      return `${ENDINGS[run.state]}${after('after', at)}`;
-  }
+  const { state } = run;
+  const isNamed = state === 'finished' || state === 'running_or_cut' || state === 'ended_by_launcher';
+  return textOf(isNamed ? state : 'ended', { at: progress(run) || null, ending: isNamed ? null : endingWord(state) });
 }
 
-const REASONS: Partial<Record<RunState['state'], string>> = {
-  running_or_cut: 'no line reports a failure or the end',
-  ended_by_launcher: 'no line shows why; another rank may have printed it',
-};
+export const stateReason = ({ state }: RunState): string => wordTable('codes', 'state_reasons')[state] ?? '';
 
-export const stateReason = ({ state }: RunState): string => REASONS[state] ?? '';
+const textOf = textsOf('start', 'run');
 
 export interface RunLine {
   readonly label: 'MEMORY' | 'GROWTH' | 'STEP';
   readonly text: string;
 }
 
-/** `hasAccount`: the memory is shown already, from a snapshot. */
 export function runLines(run: RunState | null, hasAccount: boolean): RunLine[] {
   if (run === null) return [];
   const { peak, growth, step } = run;
+  const percent = peak?.share == null ? null : (100 * peak.share).toFixed(peak.share < 0.1 ? 2 : 1);
+  const isOnlyOne = step !== null && step.from_iteration !== null && step.from_iteration === step.to_iteration;
   return [
-    ...(peak === null || hasAccount ? [] : [{ label: 'MEMORY' as const, text: peakText(peak) }]),
+    ...(peak === null || hasAccount ? [] : [{ label: 'MEMORY' as const, text: textOf('peak', { ...peak, percent }) }]),
     ...(growth === null ? [] : [{ label: 'GROWTH' as const, text: growthText(growth) }]),
-    ...(step === null ? [] : [{ label: 'STEP' as const, text: stepText(step) }]),
+    ...(step === null
+      ? []
+      : [{ label: 'STEP' as const, text: textOf('step', { ...step, only: isOnlyOne, time: stepTime(step.ms) }) }]),
   ];
 }
 
-/** As exact as it is printed: two digits behind the point. */
-const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
-
-function peakText({ of, bytes, rank, allocated_bytes: allocated, ...peak }: RunPeak): string {
-  const { ranks, least_bytes: least, total_bytes: total, share, share_by: by, headroom_bytes: headroom } = peak;
-  const limit = total === null ? 'the device' : formatBytes(total);
-  const device = share === null ? '' : `, ${percent(share)} of ${limit}${by === 'printed' ? ' as printed' : ''}`;
-  const headroomText =
-    headroom === null ? '' : `; headroom ${by === 'printed' ? 'about ' : ''}${formatBytes(headroom)}`;
-  const which = rank === null ? 'the fullest rank' : `rank ${rank}`;
-  const where =
-    ranks > 1
-      ? `, on ${which}${rank === null ? '' : ', the fullest'} of ${formatCount(ranks)} (least ${formatBytes(least)})`
-      : rank === null
-        ? ''
-        : `, on ${which}`;
-  const live = allocated === null ? '' : `; allocated at most ${formatBytes(allocated)}`;
-  return `peak ${of} ${formatBytes(bytes)}${device}${where}${headroomText}${live}`;
-}
-
-const METRICS: Readonly<Record<string, string>> = {
-  allocated: 'allocated memory',
-  active: 'active memory',
-  reserved: 'reserved memory',
-  max_allocated: 'peak allocated',
-  max_active: 'peak active',
-  max_reserved: 'peak reserved',
-};
-
-function growthText({ metric, rank, rises, at_iterations: at, grown_bytes: grown, ...growth }: RunGrowth): string {
-  const { bytes_per_iteration: slope, full_at_iteration: full } = growth;
-  const who = `${METRICS[metric] ?? metric}${rank === null ? '' : ` of rank ${rank}`}`;
-  const list = at.map((iteration) => formatCount(iteration));
-  const when =
-    rises > at.length
-      ? `${formatCount(rises)} times, last at iteration ${list.at(-1)}`
-      : `at iteration${list.length === 1 ? '' : 's'} ${[list.slice(0, -1).join(', '), list.at(-1)].filter((one) => one !== '').join(' and ')}`;
-  if (slope === null) return `${who} rose ${when}, by ${formatBytes(grown)} in all`;
-  const end = full === null ? '' : `; at this rate the device is full by iteration ${formatCount(full)}`;
-  return `${who} grows by ${formatBytes(Math.round(slope))} per iteration: it rose ${when}, by ${formatBytes(grown)} in all${end}`;
-}
-
-function stepText({
-  ms,
-  from_iteration: from,
-  to_iteration: to,
-  derived_from: by,
-  tflops_per_gpu: tflops,
-}: RunStep): string {
-  const how =
-    by !== null
-      ? `, from ${by}`
-      : from === null || to === null
-        ? ''
-        : from === to
-          ? `, iteration ${formatCount(from)} only`
-          : `, median of iterations ${formatCount(from)} to ${formatCount(to)}`;
-  return `${by === null ? '' : 'about '}${stepTime(ms)}${how}${tflops === null ? '' : `; ${tflops.toFixed(1)} TFLOP/s per GPU`}`;
+function growthText({ metric, at_iterations: at, ...growth }: RunGrowth): string {
+  const list = at.map(formatCount);
+  const many = growth.rises > at.length;
+  return textOf('growth', {
+    ...growth,
+    metric: wordTable('codes', 'growth_metrics')[metric] ?? metric,
+    last: many && list.at(-1),
+    one: list.length === 1,
+    at: list,
+  });
 }
 
 // ---- caught OOMs
@@ -130,19 +73,12 @@ export function caughtTitle({ caught_ooms: caught }: DiagnoseResult): string | n
   return caught.count === 1 ? 'OOM CAUGHT' : `${formatCount(caught.count)} OOMS CAUGHT`;
 }
 
-/** `2 out-of-memory errors were caught; the run went on to iteration 6 of 100 and is running, or was cut`. */
 export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResult): string | null {
   if (caught === null) return null;
-  const errors = counted(caught.count, 'out-of-memory error');
-  const were = caught.count === 1 ? 'was' : 'were';
-  if (!caught.includes_last)
-    return `${errors.replace(' ', ' earlier ')} ${were} caught${caught.from === 'log' ? '; a later one ended the run' : ': whole steps follow'}`;
-  if (caught.steps_after !== null)
-    return `${errors} ${were} caught: ${counted(caught.steps_after, 'whole step')} recorded after ${caught.count === 1 ? 'it' : 'the last'}`;
-  const went = run === null || run.last_iteration === null ? 'went on' : `went on to ${progress(run)}`;
-  if (!caught.is_certain)
-    return `the log goes on${run === null ? '' : ` to ${progress(run)}`} behind ${caught.count === 1 ? 'this error' : `these ${formatCount(caught.count)} errors`}: caught, or standard output was buffered`;
-  return `${errors} ${were} caught: the run ${went}${run?.state === 'finished' ? ', and finished' : ''}`;
+  const { includes_last: includesLast, steps_after: steps, is_certain: isCertain } = caught;
+  const code = !includesLast ? 'earlier' : steps !== null ? 'steps' : isCertain ? 'went_on' : 'unsure';
+  const hasFinished = run?.state === 'finished';
+  return textOf(code, { ...caught, at: progress(run) || null, finished: hasFinished });
 }
 
 // ---- other launches
@@ -161,10 +97,9 @@ export function launchesTitle({ launch_ooms: ooms }: DiagnoseResult): string | n
   return ooms.length === 0 ? null : `OOM IN ${launches(oomAttempts(ooms)).toUpperCase()}`;
 }
 
-/** Of the judged launch, for a headline. */
 export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseResult): string {
   const ending = ends.find(({ attempt }) => attempt === judged)?.ending ?? 'unknown';
-  return `launch ${judged} of ${formatCount(ends.length)} ${ending === 'unknown' ? 'running or cut' : ENDINGS[ending]}`;
+  return textOf('judged', { judged, of: ends.length, ending: ending !== 'unknown' && endingWord(ending) });
 }
 
 /** Launches with an OOM first, then the ends of the others, the last ones. */
@@ -177,32 +112,22 @@ export function launchTexts({ launch_ooms: ooms, launches: ends, judged_launch: 
   ];
 }
 
-/** Every launch that ran out of memory, in one text: what differs between them, then what all have. */
 function oomsText(ooms: readonly LaunchOoms[]): string {
-  const all = ooms.map(oomParts);
+  const all = ooms.map((oom) =>
+    textsAll('start', 'launch_oom', { ...oom, who: oom.rank !== null && rankWords([oom.rank]) }),
+  );
   const shared = all[0]!.filter((part) => all.every((parts) => parts.includes(part)));
-  const sharedText = shared.join(', ');
-  const title = `${launches(oomAttempts(ooms))} ran out of memory`;
-  if (ooms.length === 1)
-    return `${title}${ooms[0]!.attempts.length === 1 ? '' : ', each with the same figures'}: ${sharedText}`;
-  const different = ooms
-    .slice(0, MOST_OOM_GROUPS)
-    .map(({ attempts }, i) => `${launches(attempts)}: ${all[i]!.filter((part) => !shared.includes(part)).join(', ')}`);
-  const more = ooms.length - different.length;
-  return `${title}: ${different.join(' · ')}${more > 0 ? ` · ${counted(more, 'other group')}: mbforensics log` : ''}${shared.length === 0 ? '' : `; each ${sharedText}`}`;
-}
-
-function oomParts({ requested_bytes: asked, free_bytes: free, total_bytes: total, ...oom }: LaunchOoms): string[] {
-  const { rank, device, iteration, frame, file, line } = oom;
-  return [
-    ...(asked === null ? [] : [`${formatBytes(asked)} requested`]),
-    ...(free === null ? [] : [`${formatBytes(free)} free${total === null ? '' : ` of ${formatBytes(total)}`}`]),
-    ...(rank === null ? [] : [rankWords([rank])]),
-    ...(device === null ? [] : [`device ${device}`]),
-    ...(iteration === null ? [] : [`after iteration ${formatCount(iteration)}`]),
-    ...(frame === null ? [] : [`in ${printable(frame)}`]),
-    `${printable(file)} line ${formatCount(line)}`,
-  ];
+  const shown = ooms.slice(0, ooms.length === 1 ? 0 : MOST_OOM_GROUPS);
+  return textOf('ooms', {
+    who: launches(oomAttempts(ooms)),
+    same: ooms.length === 1 && ooms[0]!.attempts.length > 1,
+    different: shown
+      .map(({ attempts }, i) => `${launches(attempts)}: ${all[i]!.filter((part) => !shared.includes(part)).join(', ')}`)
+      .join(' · '),
+    groups: ooms.length,
+    more: ooms.length > 1 && ooms.length > shown.length && ooms.length - shown.length,
+    shared,
+  });
 }
 
 /** Neighbours with one end together: `5 to 8: end unknown`; of many groups, how often each end was. */
@@ -216,7 +141,9 @@ function endTexts(ends: readonly LaunchEnd[]): string {
   if (groups.length > MOST_GROUPS) return endingCounts(ends);
   return groups
     .map(({ ending, ends: some }) =>
-      some.length === 1 ? launchText(some[0]!) : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${ENDINGS[ending]}`,
+      some.length === 1
+        ? launchText(some[0]!)
+        : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${endingWord(ending)}`,
     )
     .join(' · ');
 }

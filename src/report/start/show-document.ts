@@ -5,7 +5,7 @@ import { formatCount } from '../../model/units.js';
 import * as d from '../document/document.js';
 import { excerpt, formatValue, titleOf, unitOf } from '../document/values.js';
 import { plain } from '../text-pieces.js';
-import { causeName } from '../words/fill.js';
+import { causeName, wordOf } from '../words/fill.js';
 import { type DiagnosedTarget, withTarget } from './diagnosis-parts.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -107,11 +107,7 @@ export const FRAMEWORKS = [
 ] as const;
 
 const FROM = { snapshot: 'the snapshot', log: 'the log', joined: 'snapshot and log joined' } as const;
-const MOMENTS = {
-  peak: 'At the peak, when most was live',
-  dump: 'As dumped, since no trace shows the peak',
-  lines: 'Memory lines at their peaks',
-} as const;
+const momentTitle = wordOf('codes', 'account_moments');
 
 function accountParts({ total, parts, from, peak }: NonNullable<ShowResult['accounting']>): d.MaybePart[] {
   const account = (title: string, key: string, sum: AccountingTotal, list: readonly AccountingPart[]) =>
@@ -120,7 +116,7 @@ function accountParts({ total, parts, from, peak }: NonNullable<ShowResult['acco
     return [d.paragraph('no account: the figures of the device are not in the evidence')];
   return [
     total !== null && account(`When it failed (from ${FROM[from ?? 'log']})`, 'accounting', total, parts),
-    peak !== null && account(`${MOMENTS[peak.moment]} (from ${FROM[peak.from]})`, 'peak', peak.total, peak.parts),
+    peak !== null && account(`${momentTitle(peak.moment)} (from ${FROM[peak.from]})`, 'peak', peak.total, peak.parts),
   ];
 }
 

@@ -1,8 +1,9 @@
 /** The sentence of each action, and how savings and costs are known. */
-import type { AdviceAction, AdviceFix, CostBy, SavingBy } from '../../model/results/advise.js';
+import type { AdviceAction, AdviceFix, SavingBy } from '../../model/results/advise.js';
 import type { ShortFix } from '../../model/results/common.js';
 import { formatBytes } from '../../model/units.js';
 import type { StepKind } from '../../model/verdict.js';
+import { wordOf } from '../words/fill.js';
 import { stepText } from './step-words.js';
 
 /** Their sentences name the setting already, with its evidence. */
@@ -27,30 +28,18 @@ export function actionTexts(actions: readonly AdviceAction[], fixes: readonly Sh
   });
 }
 
-const SAVINGS: Readonly<Record<SavingBy, string>> = {
-  what_if: 'replayed',
-  measured: 'published',
-  attribution: 'of live memory',
-  estimate: 'estimated',
-  message: 'at most',
-};
+const savingName = wordOf('codes', 'savings');
 
 /** How a saving is known, in one or two words. */
 export function savingWords(by: SavingBy | null): string {
-  return by === null ? '' : SAVINGS[by];
+  return by === null ? '' : savingName(by);
 }
 
-const COSTS: Readonly<Record<CostBy, string>> = {
-  workload: 'this workload',
-  measured: 'measured',
-  guide: 'guides',
-  computed: 'computed',
-  design: 'by design',
-};
+const costName = wordOf('codes', 'costs');
 
 /** How a cost is known, in one or two words. */
 export function costWords({ cost_by: by }: Pick<AdviceFix, 'cost_by'>): string {
-  return by === null ? '' : by === 'measured' ? 'measured elsewhere' : COSTS[by];
+  return by === null ? '' : by === 'measured' ? 'measured elsewhere' : costName(by);
 }
 
 /** The same with the workload: `measured on Llama 3 70B, 32 × H100 80GB`. */

@@ -2,16 +2,7 @@
 
 import { loadData } from '../../knowledge/load-data.js';
 import { type Place, placeText } from '../../model/place.js';
-import type {
-  AccountingPart,
-  AccountingTotal,
-  DiagnoseResult,
-  Diagnosis,
-  HintResult,
-  PeakAccounting,
-  VerdictCapture,
-  VerdictResult,
-} from '../../model/results/common.js';
+import type * as results from '../../model/results/common.js';
 import type { Figures, Statement } from '../../model/statement.js';
 import type { AppliedRule, Hint, Part, PeakAccount, Total, Verdict } from '../../model/verdict.js';
 import { plain } from '../text-pieces.js';
@@ -22,7 +13,7 @@ import { doubtTexts, summaryText, testText } from './cause-words.js';
 import { evidenceText } from './evidence-words.js';
 import { stepText } from './step-words.js';
 
-export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseResult {
+export function wordDiagnosis({ verdicts, ...diagnosis }: results.Diagnosis): results.DiagnoseResult {
   const advice = worded(diagnosis.advice);
   return {
     schema: 'mbforensics/diagnose@1',
@@ -37,7 +28,7 @@ export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseRe
   };
 }
 
-export function wordVerdict(verdict: Verdict): VerdictResult {
+export function wordVerdict(verdict: Verdict): results.VerdictResult {
   const { rules, tests, missing, accounting_total: total, accounting_peak: peak, hint, ...fields } = verdict;
   const untested = tests.filter(({ outcome }) => outcome === 'not_testable');
   return {
@@ -82,7 +73,7 @@ function ruleText({ kind, ...figures }: Statement<AppliedRule>, { tests }: Verdi
 
 /** What to record next time, as lines to paste. */
 export const captureWords = () =>
-  loadData('words/captures') as Readonly<Record<string, Pick<VerdictCapture, 'title' | 'lines'>>>;
+  loadData('words/captures') as Readonly<Record<string, Pick<results.VerdictCapture, 'title' | 'lines'>>>;
 
 // ---- the account
 
@@ -95,11 +86,11 @@ const RESTS: Readonly<Record<NonNullable<Part['rest_of']>, (place: string) => st
   shares: () => BY_SUBTRACTION,
 };
 
-function wordTotal({ kind, bytes, place }: Total, text = placeText): AccountingTotal {
+function wordTotal({ kind, bytes, place }: Total, text = placeText): results.AccountingTotal {
   return { kind, text: wordsOf(wordTable('verdict', 'totals'), kind), bytes, source: text(place) };
 }
 
-function wordPart({ part, bytes, place, rest_of, of }: Part, text = placeText): AccountingPart {
+function wordPart({ part, bytes, place, rest_of, of }: Part, text = placeText): results.AccountingPart {
   const source = place === null ? '' : rest_of === undefined ? text(place) : placeText(place);
   return {
     part,
@@ -109,7 +100,7 @@ function wordPart({ part, bytes, place, rest_of, of }: Part, text = placeText): 
   };
 }
 
-function wordPeak({ moment, seq, total, parts, from }: PeakAccount): PeakAccounting {
+function wordPeak({ moment, seq, total, parts, from }: PeakAccount): results.PeakAccounting {
   // A dump, and the state that a trace begins with, do not have an entry.
   const suffix = moment === 'dump' ? ' as dumped' : moment === 'peak' && seq === null ? ' before its first entry' : '';
   const atMoment = (place: Place): string => `${placeText(place)}${suffix}`;
@@ -123,8 +114,11 @@ function wordPeak({ moment, seq, total, parts, from }: PeakAccount): PeakAccount
 }
 
 /** PyTorch's own advice. */
-export function wordHint({ kind, place, ...figures }: Hint): HintResult {
-  const [verdict, words] = wordsOf(wordTable<readonly [HintResult['verdict'], string]>('verdict', 'hints'), kind);
+export function wordHint({ kind, place, ...figures }: Hint): results.HintResult {
+  const [verdict, words] = wordsOf(
+    wordTable<readonly [results.HintResult['verdict'], string]>('verdict', 'hints'),
+    kind,
+  );
   const text = fill(words, kind === 'too_little_idle' ? withShare(figures) : figures);
   return { verdict, text, source: typeof place === 'string' ? place : placeText(place) };
 }

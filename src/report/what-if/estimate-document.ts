@@ -1,17 +1,16 @@
 /** Theoretical memory: stages, components, the total, whether it fits, and what was assumed. */
-import type {
-  EstimateChange,
-  EstimateComponent,
-  EstimateDevice,
-  EstimateResult,
-  EstimateStage,
-} from '../../model/results/estimate.js';
+
+import type * as results from '../../model/results/estimate.js';
 import * as d from '../document/document.js';
+import { wordOf } from '../words/fill.js';
+import { textMaker } from '../words/fill-pieces.js';
 
 /** Most stages on a screen. */
 const MOST_STAGES = 8;
 
-export function estimateDocument(result: EstimateResult): d.Document {
+const textOf = textMaker('estimate', 'screen');
+
+export function estimateDocument(result: results.EstimateResult): d.Document {
   const { schema, run, model, hottest_stage: hottest, change, printed, device } = result;
   const [total, low, high] = [result.total_bytes, result.low_bytes, result.high_bytes].map(Math.round) as [
     number,
@@ -27,12 +26,7 @@ export function estimateDocument(result: EstimateResult): d.Document {
       componentTable(result),
       d.facts([
         d.fact('total', low === high ? d.bytes(total) : d.t`${d.bytes(total)}, ${d.bytes(low)} to ${d.bytes(high)}`),
-        hot !== undefined &&
-          d.fact(
-            'pytorch',
-            d.t`peak allocated ${d.bytes(Math.round(hot.allocated_bytes))}, ${d.bytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${d.bytes(Math.round(hot.resident_bytes))} stays between steps`,
-            { title: 'PyTorch' },
-          ),
+        hot !== undefined && d.fact('pytorch', textOf('pytorch', hot), { title: 'PyTorch' }),
         device !== null && d.fact('device', deviceText(device, low < high)),
         printed !== null && d.fact('prints', printed.log_lines.at(-1) ?? null),
         printed !== null && printed.api_line !== null && d.fact('api', printed.api_line, { title: 'API' }),
@@ -50,14 +44,10 @@ export function estimateDocument(result: EstimateResult): d.Document {
   };
 }
 
-const MOMENTS: Readonly<Record<EstimateStage['moment'], string>> = {
-  forward: 'loss',
-  backward: 'backward pass',
-  optimizer_step: 'optimizer step',
-};
+const momentName = wordOf('codes', 'estimate_moments');
 
 /** The first, the last, and between them the hottest: of more stages than fit. */
-function shownStages({ stages, hottest_stage: hottest }: EstimateResult): readonly EstimateStage[] {
+function shownStages({ stages, hottest_stage: hottest }: results.EstimateResult): readonly results.EstimateStage[] {
   if (stages.length <= MOST_STAGES) return stages;
   const shown = new Set([hottest ?? 0, stages.length - 1]);
   for (let stage = 0; shown.size < MOST_STAGES; stage += 1) shown.add(stage);
@@ -66,9 +56,9 @@ function shownStages({ stages, hottest_stage: hottest }: EstimateResult): readon
 
 const STATE = ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'];
 
-function stageTable(result: EstimateResult): d.MaybePart {
+function stageTable(result: results.EstimateResult): d.MaybePart {
   const shown = shownStages(result);
-  const sum = (stage: EstimateStage, isOf: (name: string) => boolean): number =>
+  const sum = (stage: results.EstimateStage, isOf: (name: string) => boolean): number =>
     Math.round(stage.components.reduce((bytes, one) => bytes + (isOf(one.name) ? one.bytes : 0), 0));
   const isState = (name: string): boolean => STATE.includes(name);
   const hidden = result.stages.length - shown.length;
@@ -83,15 +73,15 @@ function stageTable(result: EstimateResult): d.MaybePart {
       d.column('other_bytes', (stage) => sum(stage, (name) => !isState(name) && name !== 'activation')),
       d.column('total_bytes', (stage) => Math.round(stage.total_bytes)),
       d.column('allocated_bytes', (stage) => Math.round(stage.allocated_bytes), { title: 'PyTorch' }),
-      d.column('moment', ({ moment }) => MOMENTS[moment], { title: 'highest in' }),
+      d.column('moment', ({ moment }) => momentName(moment), { title: 'highest in' }),
     ],
     { key: 'stages', notes: [hidden > 0 && d.t`${hidden} stages between are left out; --json=full lists all`] },
   );
 }
 
-type Sized = Pick<EstimateComponent, 'bytes' | 'low_bytes' | 'high_bytes'>;
+type Sized = Pick<results.EstimateComponent, 'bytes' | 'low_bytes' | 'high_bytes'>;
 
-function componentTable({ components, hottest_stage: stage }: EstimateResult): d.MaybePart {
+function componentTable({ components, hottest_stage: stage }: results.EstimateResult): d.MaybePart {
   const rows = components.flatMap((one): { component: string; part: string | null; size: Sized }[] => {
     const parts = one.parts.map((part) => ({
       component: one.name,
@@ -115,26 +105,19 @@ function componentTable({ components, hottest_stage: stage }: EstimateResult): d
   );
 }
 
-const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
-  yes: 'fits, even by the upper bound',
-  no: 'does not fit, not even by the lower bound',
-  unsure: 'may or may not fit: the bounds are on both sides',
-};
+const fitsText = wordOf('codes', 'fits');
 
-function deviceText(
-  { fits, headroom_bytes: headroom, total_bytes: total, source }: EstimateDevice,
-  hasBounds: boolean,
-): d.Text {
-  const answer = hasBounds ? FITS[fits] : `${fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
-  const left =
-    headroom < 0 ? d.t`${d.bytes(Math.round(-headroom))} short` : d.t`headroom ${d.bytes(Math.round(headroom))}`;
-  return d.t`${d.bytes(total)} (${source}): ${answer}; ${left}, before fragmentation`;
-}
+const deviceText = (device: results.EstimateDevice, hasBounds: boolean): d.Text =>
+  textOf('device', device, {
+    answer: hasBounds ? fitsText(device.fits) : null,
+    short_bytes: device.headroom_bytes < 0 && Math.round(-device.headroom_bytes),
+    spare_bytes: Math.round(device.headroom_bytes),
+  });
 
-function changeSection(change: EstimateChange, hottest: number | null): d.MaybePart {
+function changeSection(change: results.EstimateChange, hottest: number | null): d.MaybePart {
   const { base_hottest_stage: before, moment, base_moment: baseMoment } = change;
   const word = (value: unknown): string => (value === null ? 'not set' : JSON.stringify(value));
-  const inWords = (inputs: EstimateChange['set']): string =>
+  const inWords = (inputs: results.EstimateChange['set']): string =>
     inputs.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
   const changed = change.components.filter(({ delta_bytes: delta }) => Math.round(delta) !== 0);
   const rows = [
@@ -148,7 +131,9 @@ function changeSection(change: EstimateChange, hottest: number | null): d.MaybeP
     moment !== null &&
       baseMoment !== null &&
       moment !== baseMoment &&
-      d.note(`the peak was in the ${MOMENTS[baseMoment]}, is now in the ${MOMENTS[moment]}, which holds other things`),
+      d.note(
+        `the peak was in the ${momentName(baseMoment)}, is now in the ${momentName(moment)}, which holds other things`,
+      ),
     d.table(
       rows,
       [

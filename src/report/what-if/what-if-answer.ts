@@ -1,7 +1,7 @@
 /** The first line of `whatif`: which settings avoid the OOM here, and which devices serve every request. */
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
-import { formatBytes } from '../../model/units.js';
 import { counted } from '../text-pieces.js';
+import { textsOf, wordOf } from '../words/fill.js';
 
 /** The rows of one question: one, or the two bounds of a recording that begins with live memory. */
 export interface AskedRow {
@@ -32,6 +32,8 @@ export function isStepShort(row: WhatIfRow, step: WhatIfResult['whole_step']): b
   );
 }
 
+const textOf = textsOf('what-if', 'answers');
+
 type Answer = 'yes' | 'step_short' | 'unsure' | 'no';
 
 function answerOf({ rows }: AskedRow, step: WhatIfResult['whole_step']): Answer {
@@ -42,46 +44,36 @@ function answerOf({ rows }: AskedRow, step: WhatIfResult['whole_step']): Answer 
   return rows.some((row) => isStepShort(row, step)) ? 'step_short' : 'yes';
 }
 
-const DEVICE_WORDS: Readonly<Record<Answer, string>> = {
-  yes: 'yes',
-  step_short: 'not to the end of the step',
-  unsure: 'not certain',
-  no: 'no',
-};
+const deviceAnswer = wordOf('codes', 'device_answers');
 
 const AT_MOST_NAMED = 2;
 
-/** Empty where no row answers: only edits, or blocks to free earlier, were asked for. */
 export function answerText(result: WhatIfResult): string {
   const [recorded, ...asked] = askedRows(result.settings);
   const here = asked.filter(
     ({ first }) => first.target === null && first.capacity_bytes === recorded?.first.capacity_bytes,
   );
   const devices = deviceAnswers(result, asked);
-  const list = devices.map(({ label, answer }) => `${label} ${DEVICE_WORDS[answer]}`).join(', ');
-  const setting = devices[0]?.setting ?? 'recorded';
-  if (result.recorded.oom === null) {
-    if (devices.length === 0) return '';
-    const peak = formatBytes(result.recorded.peak_reserved_bytes);
-    const isServed = devices.every(({ answer }) => answer === 'yes');
-    const fits = `It fits on ${devices.map(({ label }) => label).join(', ')}`;
-    return `The trace has no OOM; its peak is ${peak} reserved. ${isServed ? fits : `Every request is served: ${list}`}.`;
-  }
-  const settings = here.length === 0 ? '' : settingAnswer(result, here);
-  if (devices.length === 0) return settings === '' ? '' : `${settings}.`;
-  if (setting !== 'recorded') return `This OOM is avoided with ${setting}: ${list}.`;
-  const need = needOf(result);
-  if (need === '') return `${settings === '' ? '' : `${settings}. `}With more memory: ${list}.`;
-  if (settings === '') return `This trace needs ${need}: ${list}.`;
-  return `${settings}; the recorded settings need ${need}: ${list}.`;
-}
-
-/** The least capacity of the recorded settings, and what of the device is needed besides. */
-function needOf({ least_capacity, recorded }: WhatIfResult): string {
-  const least = least_capacity.find(({ setting }) => setting === 'recorded');
-  if (least === undefined) return '';
-  const outside = recorded.outside_bytes;
-  return `${formatBytes(least.capacity_bytes)}${outside === null ? '' : ` and ${formatBytes(outside)} outside the allocator`}`;
+  const settings = result.recorded.oom === null || here.length === 0 ? null : settingAnswer(result, here);
+  if (devices.length === 0) return settings === null ? '' : `${settings}.`;
+  const [{ setting }] = devices as [DeviceAnswer];
+  const least = result.least_capacity.find((row) => row.setting === 'recorded');
+  const code =
+    result.recorded.oom === null
+      ? 'no_oom'
+      : setting !== 'recorded'
+        ? 'with_setting'
+        : least === undefined
+          ? 'more_memory'
+          : settings === null
+            ? 'needs'
+            : 'settings_and_need';
+  return textOf(code, {
+    ...result.recorded,
+    ...{ setting, settings, least_bytes: least?.capacity_bytes, labels: devices.map(({ label }) => label) },
+    list: devices.map(({ label, answer }) => `${label} ${deviceAnswer(answer)}`),
+    served: devices.every(({ answer }) => answer === 'yes'),
+  });
 }
 
 interface DeviceAnswer {
@@ -101,27 +93,17 @@ function deviceAnswers(result: WhatIfResult, asked: readonly AskedRow[]): Device
 }
 
 function settingAnswer(result: WhatIfResult, here: readonly AskedRow[]): string {
-  if (result.repeats_oom === false)
-    return 'No answer about settings is certain: with the recorded settings the model fails elsewhere than torch did';
-  const step = result.whole_step;
-  const of = (answer: Answer): string[] =>
-    here.filter((row) => answerOf(row, step) === answer).map(({ first }) => first.setting);
-  const [served, short, unsure] = [of('yes'), of('step_short'), of('unsure')];
-  if (served.length > 0) return `${named(served)} ${verb(served, 'avoid')} this OOM on this device`;
-  if (short.length > 0) {
-    const remainder = `the rest of the step peaks at ${formatBytes(step!.peak_bytes)}, more than the capacity`;
-    return `${named(short)} ${verb(short, 'avoid')} this OOM on this device, but ${remainder}`;
+  if (result.repeats_oom === false) return textOf('not_repeated');
+  const { whole_step: step, optimum_bytes: optimum } = result;
+  const { capacity_bytes: capacity } = result.recorded;
+  for (const answer of ['yes', 'step_short', 'unsure'] as const) {
+    const settings = here.filter((row) => answerOf(row, step) === answer).map(({ first }) => first.setting);
+    if (settings.length > 0)
+      return textOf(answer, { settings: named(settings), one: settings.length === 1, peak_bytes: step?.peak_bytes });
   }
-  if (unsure.length > 0) return `${named(unsure)} may avoid this OOM on this device; the recording does not decide it`;
-  const capacity = result.recorded.capacity_bytes;
-  if (capacity !== null && capacity < result.optimum_bytes)
-    return `No allocator setting avoids this OOM: ${formatBytes(result.optimum_bytes)} are live + requested, ${formatBytes(capacity)} are available`;
-  if (here.length === 1) return `${here[0]!.first.setting} does not avoid this OOM on this device`;
-  return `None of the ${counted(here.length, 'allocator setting')} tried avoids this OOM on this device`;
-}
-
-function verb(settings: readonly string[], word: string): string {
-  return settings.length === 1 ? `${word}s` : word;
+  if (capacity !== null && capacity < optimum)
+    return textOf('impossible', { optimum_bytes: optimum, capacity_bytes: capacity });
+  return textOf('none', { count: here.length, setting: here[0]!.first.setting });
 }
 
 function named(settings: readonly string[]): string {

@@ -1,18 +1,16 @@
 /** Which settings and capacities serve what a trace requested, and what else would. */
+
 import { groupBy } from '../../model/group-by.js';
 import { maxOf, minOf, sumOf } from '../../model/lists.js';
-import type {
-  EarlyFree,
-  LostFact,
-  WhatIfOutcomeName,
-  WhatIfPeak,
-  WhatIfResult,
-  WhatIfRow,
-} from '../../model/results/replay.js';
+import type * as results from '../../model/results/replay.js';
 import * as d from '../document/document.js';
+import { wordOf, wordsOf, wordTable } from '../words/fill.js';
+import { factsOf, textMaker } from '../words/fill-pieces.js';
 import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
-export function whatIfDocument(result: WhatIfResult): d.Document {
+const textOf = textMaker('what-if', 'screen');
+
+export function whatIfDocument(result: results.WhatIfResult): d.Document {
   const { schema, path, rank, device, recorded, replay, whole_step: step, edit, free_early: early } = result;
   const answer = answerText(result);
   return {
@@ -31,17 +29,7 @@ export function whatIfDocument(result: WhatIfResult): d.Document {
           ' · ',
         ),
         {},
-        d.facts([
-          d.fact(
-            'replay',
-            d.t`${replay.status}: ${replay.address_matches} of ${replay.address_total} addresses${replay.reason === '' ? '' : `; ${replay.reason}`}`,
-          ),
-          d.fact('recorded', recordedText(recorded)),
-          d.fact(
-            'at_best',
-            d.t`${d.bytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' + requested'} at once, whatever the allocator does`,
-          ),
-        ]),
+        d.facts(factsOf('what-if', 'facts', result, { oom: recorded.oom ?? {}, replay_reason: replay.reason || null })),
       ),
       settingTable(result),
       ...noteParts(result),
@@ -52,16 +40,13 @@ export function whatIfDocument(result: WhatIfResult): d.Document {
           d.column('capacity_bytes', (row) => row.capacity_bytes, { title: 'needs at least' }),
           recorded.capacity_bytes !== null &&
             d.column('delta_bytes', (row) => row.capacity_bytes - recorded.capacity_bytes!, { title: 'change' }),
-          d.column('bound', ({ bound }) => LEAST_BOUNDS[bound], { title: '' }),
+          d.column('bound', ({ bound }) => leastBound(bound), { title: '' }),
         ],
         { key: 'least_capacity' },
       ),
       edit !== null && editSection(edit),
       early !== null && earlySection(early),
-      step !== null &&
-        d.note(
-          d.t`a step like the last whole one peaks at ${d.bytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step requests other memory' : ''}`,
-        ),
+      step !== null && d.note(textOf('step', step)),
       d.note(result.caveat, { key: 'caveat' }),
     ),
     fields: {
@@ -73,36 +58,15 @@ export function whatIfDocument(result: WhatIfResult): d.Document {
   };
 }
 
-function recordedText(recorded: WhatIfResult['recorded']): d.Text {
-  const { oom, capacity_bytes: capacity, taken_by_others_bytes: taken, outside_bytes: outside } = recorded;
-  const total = recorded.device_total_bytes;
-  return d.joined(
-    [
-      d.t`peak reserved ${d.bytes(recorded.peak_reserved_bytes)}, peak live ${d.bytes(recorded.peak_active_bytes)}`,
-      oom !== null &&
-        d.t`OOM at entry ${oom.seq}, ${d.bytes(oom.requested_bytes)} requested${oom.site === null ? '' : d.t` in ${d.code(oom.site)}`}`,
-      capacity !== null && d.t`capacity ${d.bytes(capacity)} = ${recorded.capacity_source ?? ''}`,
-      taken > 0 && d.t`${d.bytes(taken)} less than was reserved before: others took it meanwhile`,
-      outside !== null && total !== null && d.t`${d.bytes(outside)} of the device's ${d.bytes(total)} are outside it`,
-    ],
-    '; ',
-  );
-}
-
-const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
-  fits: 'fits',
-  same_oom: 'same OOM',
-  earlier_oom: 'earlier OOM',
-  later_oom: 'later OOM',
-};
+const outcomeName = wordOf('codes', 'what_if_outcomes');
 
 /** Next to longer names only shorter rows fit, without what a setting costs: waste and driver calls. */
 const LONGEST_WITH_COSTS = 26;
 
 /** One row for each question: for both bounds where the outcome is the same. Missing bytes are a negative headroom. */
-function settingTable({ settings, targets, whole_step: step }: WhatIfResult): d.MaybePart {
+function settingTable({ settings, targets, whole_step: step }: results.WhatIfResult): d.MaybePart {
   const labels = new Map(targets.map(({ name, label }) => [name, label]));
-  const nameOf = ({ setting, target }: WhatIfRow): string => {
+  const nameOf = ({ setting, target }: results.WhatIfRow): string => {
     if (target === null) return setting;
     return `${labels.get(target) ?? target}${setting === 'recorded' ? '' : `, ${setting}`}`;
   };
@@ -113,14 +77,17 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): d.
   });
   const isLimited = settings.some((row) => row.capacity_bytes !== null);
   const showsCosts = !isLimited || settings.every((row) => row.robust && nameOf(row).length <= LONGEST_WITH_COSTS);
-  const most = ({ rows }: AskedRow, of: (row: WhatIfRow) => number, figure: (value: number) => d.Text): d.Cell =>
-    d.t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
+  const most = (
+    { rows }: AskedRow,
+    of: (row: results.WhatIfRow) => number,
+    figure: (value: number) => d.Text,
+  ): d.Cell => d.t`${rows.length > 1 ? '≤' : ''}${figure(maxOf(rows.map(of)))}`;
   return d.table(
     asked,
     [
       d.names('setting', ({ first }) => nameOf(first)),
       isLimited && d.column('capacity_bytes', ({ first }) => first.capacity_bytes),
-      d.column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : OUTCOMES[first.outcome])),
+      d.column('outcome', ({ first }) => (isStepShort(first, step) ? 'fits so far' : outcomeName(first.outcome))),
       d.column('reserved_bytes', peakText),
       isLimited && d.column('headroom_bytes', headroom),
       showsCosts && d.column('waste_bytes', (question) => most(question, (row) => row.unused_at_peak_bytes, d.bytes)),
@@ -158,25 +125,7 @@ function headroom({ rows, first }: AskedRow): d.Cell {
   return short.length === 0 ? null : -maxOf(short);
 }
 
-const LOST: Readonly<Record<LostFact, string>> = {
-  pending_frees:
-    'frees waited for other streams: when they complete on another device, or with other flushes, is in no file',
-  flushes: 'the program empties its cache: where that gave nothing back, the trace has no entry of it',
-  unclear_flushes: 'whether a flush was called or forced is not known: no entry shows what the device had free',
-  divisions: 'the file has no settings, and not every size shows its roundup_power2_divisions',
-  cases: 'the recording is too long to replay every case that it leaves open',
-  private_pools: "from when on a graph's private pool could be freed is in no file",
-};
-
-/** What limits the rows above. */
-function noteParts({
-  settings,
-  targets,
-  recorded,
-  calibration_bytes: error,
-  repeats_oom: repeats,
-  lost,
-}: WhatIfResult): d.MaybePart[] {
+function noteParts({ settings, targets, recorded, calibration_bytes: error, repeats_oom, lost }: results.WhatIfResult) {
   const isOpen = settings.some(({ bound }) => bound === 'optimistic' || bound === 'pessimistic');
   const isUnsure = settings.some((row) => row.bound === 'interval' || !row.robust);
   const ofNote = groupBy(
@@ -184,59 +133,38 @@ function noteParts({
     (row) => row.note!,
   );
   const totals = targets.map(({ label, total_bytes: total }) => d.t`${label} ${d.bytes(total)}`);
+  const calibration = isOpen && error;
   return [
-    targets.length > 0 &&
-      d.note(
-        d.t`capacity of a named device: the total that its driver reports (${d.joined(totals, ', ')}), ${recorded.outside_bytes === null ? 'nothing subtracted: the memory outside the allocator is not known' : d.t`less ${d.bytes(recorded.outside_bytes)} outside the allocator, as recorded`}`,
-      ),
-    ...[...ofNote].map(([text, rows]) =>
-      d.note(`${text}: ${[...new Set(rows.map(({ setting }) => setting))].join(' · ')}`),
-    ),
-    error !== null &&
-      isOpen &&
-      d.note(
-        d.t`the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${d.changeBytes(error)}), pessimistic leaves it where it was; both: the two have the same outcome, and the figures are the worse ones`,
-      ),
-    ...(isUnsure ? lost : []).map((one) => d.note(LOST[one])),
-    repeats === false &&
-      d.note(
-        'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte',
-      ),
-  ];
+    ...(targets.length === 0 ? [] : [textOf('capacity', recorded, { totals: d.joined(totals, ', ') })]),
+    ...[...ofNote].map(([text, rows]) => `${text}: ${[...new Set(rows.map(({ setting }) => setting))].join(' · ')}`),
+    ...(calibration === null || calibration === false ? [] : [textOf('bounds', { calibration })]),
+    ...(isUnsure ? lost : []).map((one) => wordsOf(wordTable('what-if', 'lost'), one)),
+    ...(repeats_oom === false ? [textOf('not_repeated')] : []),
+  ].map((text) => d.note(text));
 }
 
-const LEAST_BOUNDS = {
-  exact: '',
-  likeliest: 'in the likeliest case',
-  optimistic: 'the start packed afresh',
-} as const;
+const leastBound = wordOf('codes', 'least_bounds');
 
-const editSection = ({ edits, before, after }: NonNullable<WhatIfResult['edit']>): d.MaybePart =>
+const editSection = ({ edits, before, after }: NonNullable<results.WhatIfResult['edit']>): d.MaybePart =>
   d.section(
     d.joined(
-      edits.map(({ site, scale }) => d.t`${scale === 0 ? 'without' : `${scale} ×`} ${d.code(site)}`),
+      edits.map((one) => textOf('edit', one)),
       ', ',
     ),
     { key: 'edit' },
-    ...edits.map(({ allocations, bytes: size }) =>
-      d.paragraph(d.t`${d.counted(allocations, 'allocation')}, ${d.bytes(size)} in all over the trace`),
-    ),
+    ...edits.map((one) => d.paragraph(textOf('edited', one))),
     peakSection('before', before),
     peakSection('after', after),
   );
 
-const peakSection = (
-  key: string,
-  { seq, outcome, active_bytes: active, reserved_bytes: reserved, sites }: WhatIfPeak,
-): d.MaybePart =>
+const peakSection = (key: string, peak: results.WhatIfPeak): d.MaybePart =>
   d.section(
-    d.t`${key}: ${OUTCOMES[outcome]}; peak live ${d.as('active_bytes', d.bytes(active))} ${seq < 0 ? 'before the first entry' : d.t`after entry ${seq}`}, peak reserved ${d.as('reserved_bytes', d.bytes(reserved))}`,
-    { key, fields: { seq, outcome } },
+    textOf('peak', peak, { key, ends: outcomeName(peak.outcome) }),
+    { key, fields: { seq: peak.seq, outcome: peak.outcome } },
     d.table(
-      sites,
+      peak.sites,
       [
-        d.column('bytes', (one) => one.bytes, { title: 'live' }),
-        d.counts('count', (one) => one.count, { title: 'blocks' }),
+        ...d.fieldsOf(peak.sites, ['bytes', 'live'], ['count', 'blocks']),
         d.names('site', (one) => one.site, { title: 'call site' }),
       ],
       { key: 'sites' },
@@ -246,7 +174,7 @@ const peakSection = (
 /** Sites of the blocks of one early free. */
 const MOST_SITES = 3;
 
-const earlySection = (frees: readonly EarlyFree[]): d.MaybePart =>
+const earlySection = (frees: readonly results.EarlyFree[]): d.MaybePart =>
   d.section(
     'What would have had to be free for the request to find a hole, least bytes first',
     {},

@@ -5,39 +5,24 @@
  *   `{a_bytes-b_bytes}`, `{ranks+1}` are sums. `{pid:raw}` has a form (`FORMS`), or a list of `words/phrases.yaml`.
  *   Lists of texts have `:list`, `:lines` or `:and`; `{steps:counted:step}` is `1 step`, `3 steps`.
  * - `[ in {site}]` is printed where its figures exist. Of `[a|b|c]` the first such is printed, else the last.
- * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{exit_code<0}`.
+ * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{moment!peak}`,
+ *   `{exit_code<0}`, `{blocks>0}`.
+ * - Where a screen is made of them (`fill-pieces.ts`), `{@live_bytes}` is a field of JSON, `{@live_bytes=active_bytes}`
+ *   of another name, a form may be `code` or a unit of `document/values.ts`, and `{peak.live_bytes}` is of a record.
  */
 
 import { loadData } from '../../knowledge/load-data.js';
-import type { DriverOwner } from '../../model/results/nsys.js';
 import type { Figures, Part, Sentence } from '../../model/statement.js';
 import { counted, formatBytes, formatCount } from '../../model/units.js';
-
-/** Owners of memory of the driver, for a reader. */
-export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
-  torch: "PyTorch's segments",
-  nccl: 'NCCL',
-  nvshmem: 'NVSHMEM',
-  cublas: 'cuBLAS workspaces',
-  cudnn: 'cuDNN workspaces',
-  other_library: 'other CUDA libraries',
-  graph: 'CUDA graphs',
-  context: 'contexts and code',
-  async_pool: 'cudaMallocAsync',
-  async_pool_unused: 'kept by pools of cudaMallocAsync',
-  managed: 'managed memory',
-  static: 'static variables',
-  pinned_host: 'pinned memory of the host',
-  torch_unmatched: "probably PyTorch's (unrecorded)",
-  other: 'unknown',
-};
+import type { Text as Words } from '../document/document.js';
 
 /** A figure; undefined where the statement lacks it. `items` is their count. */
-type Value = string | number | readonly string[] | undefined;
+type Value = string | number | readonly string[] | Words | undefined;
 
-/** Lists of texts besides the figures of a statement. */
-interface Filling extends Figures {
+/** Lists of texts, and texts of pieces, besides the figures of a statement. */
+export interface Filling extends Figures {
   readonly lists?: Readonly<Record<string, readonly string[]>>;
+  readonly texts?: Readonly<Record<string, Words>>;
 }
 
 const plain = (code: string): string => code.replaceAll('_', ' ');
@@ -49,21 +34,28 @@ interface Phrases {
   readonly items: Readonly<Record<string, readonly [template: string, separator: string]>>;
 }
 
-const figureOf = ({ numbers, names, items = [], lists }: Filling, name: string): Value =>
-  name === 'items' ? items.length || undefined : (names[name] ?? numbers[name] ?? lists?.[name]);
+export const figureOf = ({ numbers, names, items = [], lists, texts }: Filling, name: string): Value =>
+  name === 'items' ? items.length || undefined : (names[name] ?? numbers[name] ?? lists?.[name] ?? texts?.[name]);
 
 /** The fields of a record as figures, sentences among them as names; null and false are not there. */
 export function figuresOf(record: object): Filling {
   const entries = Object.entries(record).map(([key, part]) => [key, isSentence(part) ? sentenceText(part) : part]);
   const of = <Value>(isIt: (value: unknown) => boolean): Record<string, Value> =>
     Object.fromEntries(entries.filter(([, value]) => isIt(value)));
-  const lists = Object.entries(of<readonly Part[]>((value) => Array.isArray(value) && value.length > 0));
+  const lists = Object.entries(
+    of<readonly Part[]>((value) => Array.isArray(value) && value.length > 0 && !hasPieces(value)),
+  );
   return {
     numbers: of((value) => typeof value === 'number'),
     names: of((value) => typeof value === 'string' || value === true),
     lists: Object.fromEntries(lists.map(([key, parts]) => [key, parts.map(partText)])),
+    texts: of((value) => hasPieces([value].flat())),
   };
 }
+
+const hasPieces = (values: readonly unknown[]): boolean =>
+  values.some((one) => typeof one === 'object' && one !== null && PIECE.some((field) => field in one));
+const PIECE = ['value', 'code', 'mark', 'word', 'handle'] as const;
 
 const isSentence = (part: unknown): part is Sentence => typeof part === 'object' && part !== null && 'sentence' in part;
 
@@ -105,21 +97,25 @@ const FORMS: Readonly<Record<string, (value: never, name: string) => string>> = 
 };
 
 const OPTION = /\[([^[\]]*)\]/;
-const FIGURE = /\{(\w[\w+-]*)(?::(\w+))?(?::([\w -]+))?\}/g;
-const CONDITION = /\{(\w+)([?=<])(\w*)\}/g;
-const TERM = /([+-]?)(\w+)/g;
+export const FIGURE = /\{(?:@(?:(\w+)=)?)?(\w[\w.+-]*)(?::(\w+))?(?::([\w /-]+))?\}/g;
+const CONDITION = /\{([\w.]+)([?=!<>])(\w*)\}/g;
+const TERM = /([+-]?)([\w.]+)/g;
 
 /** Throws for a figure that the statement lacks. */
-export function fill(template: string, figures: Filling): string {
+export const fill = (template: string, figures: Filling): string =>
+  resolved(template, figures).replace(FIGURE, (_, _field, name: string, form?: string, option?: string) =>
+    figureText(name, form, option, figures),
+  );
+
+/** Its options chosen. */
+export function resolved(template: string, figures: Filling): string {
   let text = withPhrases(template);
   for (let option = OPTION.exec(text); option !== null; option = OPTION.exec(text)) {
     const choices = option[1]!.split('|');
     const choice = choices.find((one) => holds(one, figures)) ?? (choices.length > 1 ? choices.at(-1)! : '');
     text = text.replace(option[0], () => choice.replace(CONDITION, ''));
   }
-  return text.replace(FIGURE, (_, name: string, form?: string, option?: string) =>
-    figureText(name, form, option, figures),
-  );
+  return text;
 }
 
 function withPhrases(template: string): string {
@@ -132,31 +128,43 @@ function withPhrases(template: string): string {
 function holds(text: string, figures: Filling): boolean {
   const conditions = [...text.matchAll(CONDITION)];
   if (conditions.length === 0)
-    return [...text.matchAll(FIGURE)].every(([, sum]) =>
+    return [...text.matchAll(FIGURE)].every(([, , sum]) =>
       [...sum!.matchAll(TERM)].every(([, , name]) => /^\d/.test(name!) || figureOf(figures, name!) !== undefined),
     );
   return conditions.every(([, name, sign, other]) => {
     const value = figureOf(figures, name!);
-    return sign === '?' ? value !== undefined : sign === '=' ? String(value) === other : Number(value) < Number(other);
+    if (sign === '?') return value !== undefined;
+    if (sign === '=' || sign === '!') return (String(value) === other) === (sign === '=');
+    return sign === '<' ? Number(value) < Number(other) : Number(value) > Number(other);
   });
 }
 
-function figureText(sum: string, form: string | undefined, option: string | undefined, figures: Filling): string {
+/** Of a name, or a sum of several. */
+export function figureValue(sum: string, figures: Filling): NonNullable<Value> {
+  const terms = [...sum.matchAll(TERM)].map(([, sign, name]) => {
+    const value = /^\d/.test(name!) ? Number(name) : demand(figures, name!);
+    return sign === '-' ? -Number(value) : value;
+  });
+  return terms.length === 1 ? terms[0]! : terms.reduce<number>((all, term) => all + Number(term), 0);
+}
+
+export function figureText(
+  sum: string,
+  form: string | undefined,
+  option: string | undefined,
+  figures: Filling,
+): string {
   if (sum === 'items' && form !== undefined)
     return listed(form, option === undefined ? Infinity : Number(option), figures);
   if (form === 'range') {
     const [least, high] = ['least', 'most'].map((end) => formatBytes(Number(demand(figures, `${end}_${sum}_bytes`))));
     return least === high ? least! : `${least} to ${high}`;
   }
-  const terms = [...sum.matchAll(TERM)].map(([, sign, name]) => {
-    const value = /^\d/.test(name!) ? Number(name) : demand(figures, name!);
-    return sign === '-' ? -Number(value) : value;
-  });
-  const value = terms.length === 1 ? terms[0]! : terms.reduce<number>((all, term) => all + Number(term), 0);
-  if (form === 'counted') return counted(Number(value), option!);
+  const value = figureValue(sum, figures);
+  if (form === 'counted') return counted(Number(value), ...(option!.split('/') as [string]));
   if (form === undefined) return typeof value === 'number' ? inUnit(value, sum) : [value].flat().join(', ');
   if (/^\d$/.test(form)) return Number(value).toFixed(Number(form));
-  if (form === 'owners') return wordsOf(DRIVER_OWNER_WORDS, String(value));
+  if (form === 'owners') return driverOwner(String(value));
   const words = FORMS[form];
   return words === undefined
     ? fill(wordsOf(wordTable('phrases', form), String(value)), figures)
@@ -185,6 +193,15 @@ export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: str
   return entry;
 }
 
+/** The words of codes of one table. */
+export const wordOf =
+  (topic: string, table: string) =>
+  (code: string): string =>
+    wordsOf(wordTable(topic, table), code);
+
+/** Owners of memory of the driver, for a reader. */
+export const driverOwner = wordOf('codes', 'driver_owners');
+
 /** A cause, or the detail of one: `not an OOM`, `host OOM`, `external pressure`, `NCCL`. */
 export const causeName = (code: string): string => wordTable('phrases', 'causes')[code] ?? plain(code);
 
@@ -193,3 +210,9 @@ export const textsOf =
   (topic: string, table: string) =>
   (code: string, record: object = {}): string =>
     fill(wordsOf(wordTable(topic, table), code), figuresOf(record)).replace(/^; /, '');
+
+/** The sentences of a table that have words, in its order. */
+export const textsAll = (topic: string, table: string, record: object): string[] =>
+  Object.keys(wordTable(topic, table))
+    .map((code) => textsOf(topic, table)(code, record))
+    .filter((text) => text !== '');

@@ -1,8 +1,10 @@
 /** Whose the driver's memory of one process and device is. */
+
 import type { NsysAllocationGroup, NsysDriverAccount, NsysMomentShares } from '../../../model/results/nsys.js';
 import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
-import { DRIVER_OWNER_WORDS } from '../../words/fill.js';
+import { driverOwner } from '../../words/fill.js';
+import { allTexts } from '../../words/fill-pieces.js';
 import { left, limited, type NsysLook, processText } from './pieces.js';
 
 /** Threads of one moment. */
@@ -38,7 +40,7 @@ function ownerTable(moments: readonly NsysMomentShares[]): d.MaybePart {
   return d.table(
     [...owners, null],
     [
-      d.column('owner', (owner) => (owner === null ? 'sum' : DRIVER_OWNER_WORDS[owner])),
+      d.column('owner', (owner) => (owner === null ? 'sum' : driverOwner(owner))),
       ...moments.map((one) =>
         d.column<(typeof owners)[number] | null>(
           `${one.moment.replace(' ', '_')}_bytes`,
@@ -63,7 +65,7 @@ function groupTable(groups: readonly NsysAllocationGroup[], limit: number): d.Ma
       groups.some(({ live_at_oom_bytes: size }) => size !== null) &&
         d.column('live_at_oom_bytes', (group) => group.live_at_oom_bytes ?? 0, { title: 'at oom' }),
       ...d.fieldsOf(groups, 'allocated_bytes', ['allocations', 'times']),
-      d.column('owner', (group) => DRIVER_OWNER_WORDS[group.owner]),
+      d.column('owner', (group) => driverOwner(group.owner)),
       groups.some(({ api }) => api !== null) && d.names('call', ({ api }) => api ?? ''),
       groups.some((group) => placeOf(group) !== '') &&
         d.names('place', (group) => excerpt(placeOf(group)), { title: 'range or thread' }),
@@ -75,31 +77,12 @@ function groupTable(groups: readonly NsysAllocationGroup[], limit: number): d.Ma
 /** A report without its own clock differs by years; such a difference is not printed. */
 const MAX_CORRECTION_US = 86_400e6;
 
-function basisTexts({
-  snapshot,
-  alignment,
-  torch_unseen_bytes: unseen,
-  vmm_calls: calls,
-}: NsysDriverAccount): d.Text[] {
-  const texts: d.Text[] = [];
-  if (snapshot === null) texts.push("no memory snapshot of this process: which part is PyTorch's is a guess");
-  else if (alignment !== null) {
-    const { by, pairs, correction_us: correction, error_us: error } = alignment;
-    const shift =
-      Math.abs(correction ?? 0) > MAX_CORRECTION_US ? '' : d.t`, ${Math.round(correction ?? 0)} µs difference`;
-    const clocks =
-      by === 'nominal'
-        ? d.t`clocks not compared (${pairs} segments found once on both sides)`
-        : d.t`clocks aligned by ${pairs} segments${shift}, ±${Math.round(error ?? 0)} µs`;
-    texts.push(d.t`segments of ${d.code(snapshot)}; ${clocks}`);
-  }
-  if ((unseen ?? 0) > 0)
-    texts.push(
-      d.t`${d.bytes(unseen)} of PyTorch's reserve were taken before the capture, or page by page: the driver's allocations do not show them`,
-    );
-  if (calls > 0)
-    texts.push(
-      d.t`${d.counted(calls, 'call')} mapped memory page by page (cuMemCreate, cuMemMap): these sums do not include it`,
-    );
-  return texts;
+function basisTexts(account: NsysDriverAccount): d.Text[] {
+  const { snapshot, alignment } = account;
+  const correction = alignment?.correction_us ?? 0;
+  return allTexts('nsys', 'basis', account, {
+    ...{ alone: snapshot === null, by: alignment?.by, pairs: alignment?.pairs },
+    error: Math.round(alignment?.error_us ?? 0),
+    shift: Math.abs(correction) <= MAX_CORRECTION_US && Math.round(correction),
+  });
 }

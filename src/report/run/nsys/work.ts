@@ -1,21 +1,15 @@
 /** What devices did: copies, kernels, work inside ranges, memory over time. */
 import { maxOf } from '../../../model/lists.js';
-import type {
-  NsysBudget,
-  NsysCopyGroup,
-  NsysMemoryCurve,
-  NsysRangeWork,
-  NsysReport,
-} from '../../../model/results/nsys.js';
+import type * as results from '../../../model/results/nsys.js';
 import { GIB } from '../../../model/units.js';
 import * as d from '../../document/document.js';
 import { excerpt, formatValue } from '../../document/values.js';
 import { plain } from '../../text-pieces.js';
 import { left, limited, type NsysLook, processText, since, time } from './pieces.js';
 
-export function budgetTable({ budgets, steps_by: by }: NsysReport): d.MaybePart {
+export function budgetTable({ budgets, steps_by: by }: results.NsysReport): d.MaybePart {
   type Row = NonNullable<typeof budgets>[number];
-  const part = (key: keyof NsysBudget, title: string) =>
+  const part = (key: keyof results.NsysBudget, title: string) =>
     d.column<Row>(
       key,
       ({ per_step: step }): d.Cell =>
@@ -40,13 +34,13 @@ export function budgetTable({ budgets, steps_by: by }: NsysReport): d.MaybePart 
 }
 
 /** Empty where the report does not contain the kinds of memory, as of managed memory. */
-function memoryOf({ operation, source_kind: source, target_kind: target }: NsysCopyGroup): string {
+function memoryOf({ operation, source_kind: source, target_kind: target }: results.NsysCopyGroup): string {
   const [from, to] = [source, target].map((kind) => (kind === 'unknown' ? null : kind));
   if (operation === 'memset') return to ?? '';
   return from === null && to === null ? '' : `${from ?? '—'} → ${to ?? '—'}`;
 }
 
-export function copyTable(groups: readonly NsysCopyGroup[], { limit }: NsysLook): d.MaybePart {
+export function copyTable(groups: readonly results.NsysCopyGroup[], { limit }: NsysLook): d.MaybePart {
   return d.table(
     limited(groups, limit),
     [
@@ -65,7 +59,7 @@ export function copyTable(groups: readonly NsysCopyGroup[], { limit }: NsysLook)
   );
 }
 
-export const kernelTable = ({ kernel_groups: all }: NsysReport, { limit }: NsysLook): d.MaybePart =>
+export const kernelTable = ({ kernel_groups: all }: results.NsysReport, { limit }: NsysLook): d.MaybePart =>
   d.table(
     limited(all ?? [], limit),
     [
@@ -78,7 +72,7 @@ export const kernelTable = ({ kernel_groups: all }: NsysReport, { limit }: NsysL
 export function rangeSection(
   path: string,
   text: string,
-  work: readonly NsysRangeWork[],
+  work: readonly results.NsysRangeWork[],
   { limit }: NsysLook,
 ): d.MaybePart {
   return d.section(
@@ -98,7 +92,7 @@ export function rangeSection(
 const LEVELS = ' ▁▂▃▄▅▆▇█';
 
 /** One line a series: each sign is a slice, in eighths of the series' own most. */
-export function curveSection(path: string, series: readonly NsysMemoryCurve[]): d.MaybePart {
+export function curveSection(path: string, series: readonly results.NsysMemoryCurve[]): d.MaybePart {
   return d.section(
     d.t`${d.code(path)}: the driver's memory over time`,
     { key: 'curves', isOneOf: true, fields: { path } },
