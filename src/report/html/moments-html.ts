@@ -1,26 +1,18 @@
 /**
- * Sections with the views of one device's memory over its trace. Each has the table of the same figures, at the moments
- * that the page opens with. Pure.
+ * Sections with the views of one device's memory over its trace. Each has the tables that the verb of its figures
+ * prints, at the moments that the page opens with. Pure.
  */
-import { groupBy } from '../../model/group-by.js';
-import { maxOf, minOf, sumOf } from '../../model/lists.js';
+import { maxOf, minOf } from '../../model/lists.js';
 import type { LifetimeCell } from '../../model/picture/page-data.js';
-import type { AtResult } from '../../model/results/at.js';
-import type { ComponentBytes } from '../../model/results/attribute.js';
-import type { ReportDevice, ReportMoment, ReportResult } from '../../model/results/report.js';
+import type { ReportDevice, ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import * as d from '../document/document.js';
-import { holeTable, pinnedTable, poolTable } from '../moment/state-document.js';
+import { attributionParts } from '../moment/attribute-document.js';
+import { peakSection } from '../moment/peak-document.js';
+import { momentWords, pinnedTable, stateParts } from '../moment/state-document.js';
 import { partsHtml } from '../render/html.js';
-import { afterEntry, plain } from '../text-pieces.js';
 import { type Child, element, type SafeHtml, textElement } from './html.js';
 import { type PageSection, section, twin } from './page-pieces.js';
-
-const WHEN = { oom: 'at the OOM', peak: 'at the peak', end: 'at the end' } as const;
-
-/** `at the OOM (after entry 23,998)`; without a trace `as dumped`. */
-const momentName = ({ name, state }: ReportMoment): string =>
-  state.last_seq === null ? 'as dumped' : `${WHEN[name]} (${afterEntry(state.seq)})`;
 
 /** What the scripts draw into. */
 export const VIEW: SafeHtml = element('div', { class: 'view' });
@@ -49,7 +41,9 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
       },
       VIEW,
       READOUT,
-      tables('Table: components', (device) => [componentTable(device)]),
+      tables('Table: components', ({ moments }) =>
+        moments.flatMap(({ attribution, name }) => attributionParts(attribution, name)),
+      ),
     ),
     section(
       'map',
@@ -61,9 +55,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
       },
       VIEW,
       tables('Table: segments that live blocks keep from the driver', ({ moments }) =>
-        moments.map((moment) =>
-          pinnedTable(moment.state, `Segments with free memory that cannot be released, ${momentName(moment)}`),
-        ),
+        moments.map(({ state }) => d.section(momentWords(state), {}, pinnedTable(state))),
       ),
     ),
     section(
@@ -74,7 +66,9 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
         about: 'Each segment with its live blocks and holes, and the request that failed to the same scale.',
       },
       VIEW,
-      tables('Table: state of the allocator, pools and largest holes', stateParts),
+      tables('Table: state of the allocator, pools and largest holes', ({ moments }) =>
+        moments.map(({ state }) => d.section(momentWords(state), {}, ...stateParts(state))),
+      ),
     ),
     section(
       'flame',
@@ -84,7 +78,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
         about: 'What is live at the cursor, by the stack that allocated it. Width: bytes.',
       },
       VIEW,
-      tables('Table: call sites', ({ moments }) => moments.map(siteTable)),
+      tables('Table: call sites', ({ moments }) => moments.map(({ peak }) => peakSection(peak))),
     ),
     section(
       'lifetimes',
@@ -99,120 +93,15 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
   ];
 }
 
-// ---- components
-
-interface ComponentRow {
-  readonly component: string;
-  /** Null: the whole component. */
-  readonly part: Pick<ComponentBytes, 'sub_component' | 'phase' | 'by' | 'confidence'> | null;
-  /** By moment. */
-  readonly bytes: readonly number[];
-}
-
-const subKey = (one: ComponentBytes): string => `${one.component} ${one.sub_component} ${one.phase}`;
-
-/** One row for each component, followed by its parts; columns are the moments. They add up to what is live. */
-function componentTable({ moments }: ReportDevice): d.MaybePart {
-  const totals = moments.map(({ attribution }) => attribution.total_bytes);
-  const all = moments.flatMap(({ attribution }) => attribution.components);
-  const bytesOf = (matches: (one: ComponentBytes) => boolean): number[] =>
-    moments.map(({ attribution }) => sumOf(attribution.components.filter(matches).map((one) => one.bytes)));
-  const groups = [...groupBy(all, ({ component }) => component)].map(([component, members]): ComponentRow[] => [
-    { component, part: null, bytes: bytesOf((one) => one.component === component) },
-    ...[...groupBy(members, subKey)].map(([key, [first]]) => ({
-      component,
-      part: first!,
-      bytes: bytesOf((one) => subKey(one) === key),
-    })),
-  ]);
-  const rows = groups.toSorted(([a], [b]) => b!.bytes[0]! - a!.bytes[0]! || b!.bytes.at(-1)! - a!.bytes.at(-1)!).flat();
-  const sum: ComponentRow = { component: 'all live memory', part: null, bytes: totals };
-  return d.table(
-    [...rows, sum],
-    [
-      d.column('component', ({ component }) => plain(component)),
-      d.column('part', ({ part }) => (part === null ? '' : plain(part.sub_component))),
-      d.column('phase', ({ part }) => (part === null ? '' : plain(part.phase)), { title: 'allocated in' }),
-      ...moments.flatMap((moment, i): d.Column<ComponentRow>[] => [
-        d.column(`${moment.name}_bytes`, (row) => row.bytes[i]!, { title: momentName(moment) }),
-        d.column(`${moment.name}_share`, (row) => (row.part === null ? row.bytes[i]! / Math.max(1, totals[i]!) : ''), {
-          title: 'share',
-        }),
-      ]),
-      d.column('label', ({ part }) => (part === null ? '' : `${part.by}, confidence ${part.confidence}`)),
-    ],
-    {
-      caption: 'Live memory by component',
-      kind: (row) => (row === sum ? 'sum' : row.part === null ? 'group' : undefined),
-    },
-  );
-}
-
-// ---- segments
-
-const stateRow = (name: string, cell: (state: AtResult) => d.Cell) => ({ name, cell });
-
-const STATE_ROWS = [
-  stateRow('reserved', (state) => d.bytes(state.reserved_bytes)),
-  stateRow('allocated', (state) => d.bytes(state.allocated_bytes)),
-  stateRow('freed, pending', (state) => d.bytes(state.pending_bytes)),
-  stateRow('inactive', (state) => d.bytes(state.inactive_bytes)),
-  stateRow('largest hole', (state) => d.bytes(state.largest_hole_bytes)),
-  stateRow('requested by the program', (state) => d.bytes(state.requested_bytes)),
-  stateRow('rounding', (state) => d.bytes(state.rounding_bytes)),
-  stateRow('released by a flush', (state) => d.bytes(state.releasable_bytes)),
-  stateRow('failed request', ({ failed_request: failed }) => failed && d.bytes(failed.requested_bytes)),
-  stateRow('in', ({ failed_request: failed }) => (failed?.site ? d.code(failed.site) : null)),
-  stateRow('segments', (state) => d.count(state.segments)),
-  stateRow('live blocks', (state) => d.count(state.blocks)),
-  stateRow('holes', (state) => d.count(state.holes)),
-  stateRow('inactive of reserved', (state) => d.share(state.fragmentation.inactive_of_reserved)),
-  stateRow('largest hole of inactive', (state) => d.share(state.fragmentation.largest_hole_of_inactive)),
-  stateRow('basis', (state) => state.basis),
-] as const;
-
-const stateParts = ({ moments }: ReportDevice): d.MaybePart[] => [
-  d.table(
-    STATE_ROWS,
-    [
-      d.column('name', ({ name }) => name, { title: '' }),
-      ...moments.map((moment) =>
-        d.column<(typeof STATE_ROWS)[number]>(moment.name, ({ cell }) => cell(moment.state), {
-          title: momentName(moment),
-          align: 'right',
-        }),
-      ),
-    ],
-    { caption: 'State of the allocator' },
-  ),
-  ...moments.flatMap((moment) => [
-    poolTable(moment.state, `Pools ${momentName(moment)}`),
-    holeTable(moment.state, `Largest holes ${momentName(moment)}`),
-  ]),
-];
-
-// ---- call sites
-
-function siteTable(moment: ReportMoment): d.MaybePart {
-  const { sites, other_sites: others, active_bytes: active, blocks } = moment.peak;
-  const rows = [
-    ...sites.map((one) => ({ ...one, kind: undefined })),
-    ...(others.groups === 0
-      ? []
-      : [{ ...others, site: `${formatCount(others.groups)} other call sites`, kind: 'others' as const }]),
-    { site: 'all live memory', bytes: active, count: blocks, kind: 'sum' as const },
-  ];
-  return d.table(
-    rows,
-    [
-      d.column('site', ({ site, kind }) => (kind === undefined ? d.code(site) : site), { title: 'call site' }),
-      d.column('bytes', (row) => row.bytes, { title: 'live' }),
-      d.column('share', (row) => row.bytes / Math.max(1, active)),
-      d.counts('blocks', (row) => row.count),
-    ],
-    { caption: `Live memory by call site ${momentName(moment)}`, kind: ({ kind }) => kind },
-  );
-}
+/** Below the names of the devices, where there are several. */
+export const perDevice = (
+  devices: readonly ReportDevice[],
+  of: (device: ReportDevice) => readonly d.MaybePart[],
+): Child[] =>
+  devices.map((device) => {
+    const content = partsHtml(d.parts(of(device)));
+    return content.length > 0 && [devices.length > 1 && textElement('h3', device.page.title), content];
+  });
 
 // ---- lifetimes
 

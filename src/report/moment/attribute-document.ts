@@ -65,14 +65,21 @@ function deviceTable(devices: readonly results.AttributedDevice[]): d.MaybePart 
 }
 
 function deviceSection(device: results.AttributedDevice, moment: string): d.MaybePart {
-  const { handle, rank, stage, seq, basis, total_bytes: total, components, accumulation } = device;
+  const { handle, rank, stage, seq, basis } = device;
+  return d.section(
+    d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
+    { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
+    ...attributionParts(device, moment),
+  );
+}
+
+export function attributionParts(device: results.AttributedDevice, moment: string): d.MaybePart[] {
+  const { seq, total_bytes: total, components, accumulation } = device;
   const shareBy = (by: results.ComponentBytes['by']): number =>
     bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total);
   const hasRequested = components.every(({ requested_bytes: requested }) => requested !== null);
   const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
-  return d.section(
-    d.t`${deviceTitle(device)}${stage === null ? '' : d.t` · stage ${stage}`}`,
-    { key: 'devices', isOneOf: true, fields: { handle, rank, stage, device: device.device, moment, seq, basis } },
+  return [
     d.paragraph(textOf('live', device, { moment, after: afterEntry(seq) })),
     componentTable(device),
     d.paragraph(
@@ -88,7 +95,7 @@ function deviceSection(device: results.AttributedDevice, moment: string): d.Mayb
       { key: 'accumulation' },
     ),
     groupTable(device),
-  );
+  ];
 }
 
 // ---- components

@@ -24,7 +24,7 @@ export function peakDocument({ schema, snapshots }: PeakResult, { isWhole }: Pea
         d.section(
           d.t`${d.as('path', d.code(path))} · ${rankName(rank)}`,
           { key: 'snapshots', isOneOf: true, fields: { handle, rank } },
-          ...devices.map((device, i) => deviceSection(device, i === 0 || isWhole, isWhole)),
+          ...devices.map((device, i) => peakSection(device, i === 0 || isWhole, isWhole)),
           without.length > 0 && d.note(`no such moment on device ${without.join(', ')}`),
           bridge !== undefined && bridgeSection(bridge),
           mosaic !== undefined && mosaicSection(mosaic),
@@ -37,7 +37,7 @@ export function peakDocument({ schema, snapshots }: PeakResult, { isWhole }: Pea
 export const groupTitle = wordOf('codes', 'group_titles');
 const groupPlural = wordOf('codes', 'group_plurals');
 
-function deviceSection(device: PeakDevice, isInFull: boolean, isWhole: boolean): d.MaybePart {
+export function peakSection(device: PeakDevice, isInFull = true, isWhole = false): d.MaybePart {
   const { moment, seq, ran_out, basis, by, lifetime } = device;
   return d.section(
     textOf('device', device, { after: afterEntry(seq) }),

@@ -8,20 +8,28 @@ import { factsOf } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
 export function stateDocument(result: AtResult): d.Document {
-  const { schema, snapshot, rank, device, moment, seq, last_seq, basis, streams } = result;
+  const { schema, snapshot, rank, device, moment, seq, last_seq, basis } = result;
   return {
     ...d.document(
       schema,
       d.t`${deviceTitle(result)} · ${momentWords(result)}`,
-      d.facts(factsOf('moment', 'state', result, { nvtx: nvtxTexts(result.nvtx) })),
-      poolTable(result),
-      (streams.length > 1 || streams.some(({ stream }) => stream !== 0)) && streamTable(result),
-      siteTable(result),
-      holeTable(result),
+      ...stateParts(result),
       d.section('Segments that live blocks keep from going back to the driver', {}, pinnedTable(result)),
     ),
     fields: { snapshot, rank, device, moment, seq, last_seq, basis },
   };
+}
+
+/** All but the segments that cannot be released. */
+export function stateParts(result: AtResult): d.MaybePart[] {
+  const { streams } = result;
+  return [
+    d.facts(factsOf('moment', 'state', result, { nvtx: nvtxTexts(result.nvtx) })),
+    poolTable(result),
+    (streams.length > 1 || streams.some(({ stream }) => stream !== 0)) && streamTable(result),
+    siteTable(result),
+    holeTable(result),
+  ];
 }
 
 /** `at its peak, after entry 421 of 595`, `before the first entry`, `at the dump`. */
@@ -40,7 +48,7 @@ const shareColumns = <Row extends ReserveShare>(rows: readonly Row[]): d.Column<
 
 const streamName = ({ stream }: { readonly stream: number | null }): d.Cell => stream ?? 'unknown';
 
-export const poolTable = ({ pools }: AtResult, caption?: string): d.MaybePart =>
+const poolTable = ({ pools }: AtResult): d.MaybePart =>
   d.table(
     pools,
     [
@@ -50,13 +58,13 @@ export const poolTable = ({ pools }: AtResult, caption?: string): d.MaybePart =>
       ),
       ...shareColumns(pools),
     ],
-    { key: 'pools', caption },
+    { key: 'pools' },
   );
 
 const streamTable = ({ streams }: AtResult): d.MaybePart =>
   d.table(streams, [d.column('stream', streamName), ...shareColumns(streams)], { key: 'streams' });
 
-export const holeTable = ({ largest_holes: holes }: AtResult, caption?: string): d.MaybePart =>
+const holeTable = ({ largest_holes: holes }: AtResult): d.MaybePart =>
   d.table(
     holes,
     [
@@ -66,7 +74,7 @@ export const holeTable = ({ largest_holes: holes }: AtResult, caption?: string):
       d.column('pool', ({ pool, segment_type: type }) => `${poolWords(pool)} ${type}`),
       d.column('stream', streamName),
     ],
-    { key: 'largest_holes', caption },
+    { key: 'largest_holes' },
   );
 
 const siteTable = ({ sites, other_sites: others, active_bytes: active }: AtResult): d.MaybePart =>
@@ -84,7 +92,7 @@ const siteTable = ({ sites, other_sites: others, active_bytes: active }: AtResul
   );
 
 /** Their live blocks by call site below each. */
-export function pinnedTable(state: AtResult, caption?: string): d.MaybePart {
+export function pinnedTable(state: AtResult): d.MaybePart {
   const { pinned_segments: pinned, other_pinned_segments: others, snapshot, moment } = state;
   return d.table(
     pinned,
@@ -96,7 +104,6 @@ export function pinnedTable(state: AtResult, caption?: string): d.MaybePart {
     ],
     {
       key: 'pinned_segments',
-      caption,
       under: pins,
       notes: [
         others.segments > 0 &&

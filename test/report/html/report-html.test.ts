@@ -142,7 +142,7 @@ describe('reportHtml', () => {
       'flame',
       peak.sites.map(({ bytes }) => bytes),
     );
-    expect(inSection('lifetimes')).toEqual([...device.lifetimes].reverse().map(({ bytes }) => bytes));
+    expect(bytesIn(byId(page, 'lifetimes'))).toEqual([...device.lifetimes].reverse().map(({ bytes }) => bytes));
     expect(bytesIn(byId(page, 'steps'))).toContain(timeline.trace!.steps.rows[0]!.end_active_bytes);
     expect(bytesIn(byId(page, 'evidence-E5'))).toEqual([123_456_789_012]);
     const account = bytesIn(byId(page, 'memory'));
