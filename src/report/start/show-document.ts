@@ -1,6 +1,6 @@
 /** One handle of a diagnosis in full, or the list of them. */
 
-import type { AccountingPart, AccountingTotal, EvidenceResult, ShowResult } from '../../model/results/common.js';
+import type { AccountingPart, AccountingTotal, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import * as d from '../document/document.js';
 import { excerpt, formatValue, titleOf, unitOf } from '../document/values.js';
@@ -40,7 +40,8 @@ export function showDocument(result: ShowResult, target: DiagnosedTarget = {}): 
           ...FRAMEWORKS.map(([key, name]) => d.section(name, {}, d.paste(lines[key], { key }))),
         ),
       ),
-      ...evidenceParts(result),
+      statementSection(result),
+      ...sourceParts(result),
     ),
     fields: { rank, device, cause, verdict, verdicts },
   };
@@ -136,19 +137,28 @@ function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]):
   );
 }
 
-function evidenceParts(result: ShowResult): d.MaybePart[] {
-  const { evidence, query, frames, rows, columns, rows_left_out: hidden } = result;
+const statementSection = (result: ShowResult): d.MaybePart =>
+  result.evidence &&
+  d.section(
+    d.t`${d.as('id', d.handle(result.evidence.id))} ${d.as('text', result.evidence.text)}`,
+    { key: 'evidence' },
+    d.note(d.as('source', result.evidence.source)),
+    ...quotedParts(result),
+  );
+
+/** The stack of a statement, and its query with the rows. */
+export function sourceParts({
+  evidence,
+  query,
+  frames,
+  rows,
+  columns,
+  rows_left_out: hidden,
+}: ShowResult): d.MaybePart[] {
   if (evidence === null) return [];
-  const { id, text, source, about } = evidence;
   const stack = frames?.slice(0, MOST_FRAMES) ?? [];
   const callers = (frames?.length ?? 0) - stack.length;
   return [
-    d.section(
-      d.t`${d.as('id', d.handle(id))} ${d.as('text', text)}`,
-      { key: 'evidence' },
-      d.note(d.as('source', source)),
-      ...quotedParts(result, evidence),
-    ),
     d.section(
       'Stack of the entry, innermost first',
       {},
@@ -157,7 +167,7 @@ function evidenceParts(result: ShowResult): d.MaybePart[] {
     ),
     query === null
       ? d.note(
-          about === 'replay'
+          evidence.about === 'replay'
             ? d.t`computed by the allocator model from the trace: ${d.code('mbforensics whatif replay')} and ${d.code('mbforensics whatif')} show it`
             : 'no row of the store is behind it',
         )
@@ -185,7 +195,7 @@ function evidenceParts(result: ShowResult): d.MaybePart[] {
 }
 
 /** `$rank = 3`, as SQL has it. */
-export function paramText([name, value]: readonly [name: string, value: string | number | null]): string {
+function paramText([name, value]: readonly [name: string, value: string | number | null]): string {
   return `$${name} = ${typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : (value ?? 'NULL')}`;
 }
 
@@ -197,14 +207,15 @@ function cellOf(value: unknown): d.Cell {
   return excerpt(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_CELL);
 }
 
-export const WHY_NO_LINES = {
+const WHY_NO_LINES = {
   changed: 'the file has changed since it was read: its lines are not quoted',
   gone: 'the file is gone: its lines cannot be quoted',
   unreadable: 'the file cannot be read any more: its lines cannot be quoted',
 } as const;
 
 /** The line itself whole, and the beginnings of its neighbours. */
-function quotedParts({ text }: ShowResult, { lines }: EvidenceResult): d.MaybePart[] {
+export function quotedParts({ text, evidence }: ShowResult): d.MaybePart[] {
+  const lines = evidence?.lines;
   if (text === null || lines === undefined || !('line' in lines)) return [];
   if (text.status !== 'same' && text.status !== 'same_size') return [d.note(WHY_NO_LINES[text.status])];
   const width = formatCount(text.first_line + text.lines.length - 1).length;

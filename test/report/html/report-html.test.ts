@@ -32,12 +32,8 @@ describe('reportHtml', () => {
     expect(html).toContain('\\u{202e}');
     const title = textOf(byName(node, 'title')[0]!);
     expect(title).toContain('</script><img src=x onerror=alert(1)>');
-    for (const place of ['.quote', 'pre', 'td', 'summary'])
-      expect(
-        select(node, (one) => one.name === place || one.attributes.get('class') === place.slice(1)).some((one) =>
-          textOf(one).includes('<img src=x'),
-        ),
-      ).toBe(true);
+    for (const place of ['pre', 'td', 'summary'])
+      expect(select(node, (one) => one.name === place).some((one) => textOf(one).includes('<img src=x'))).toBe(true);
   });
 
   it('allows its own script and style and nothing else', () => {
@@ -152,7 +148,7 @@ describe('reportHtml', () => {
   });
 
   it('marks the quoted line, and has what is not known with its lines to paste', () => {
-    expect(textOf(byClass(byId(page, 'evidence-E2'), 'at')[0]!)).toContain('torch.OutOfMemoryError');
+    expect(textOf(byName(byId(page, 'evidence-E2'), 'pre')[0]!)).toContain('> 655  torch.OutOfMemoryError');
     expect(byName(byId(page, 'unknown'), 'pre').map(textOf)).toEqual(['export A=1', '--a 1', 'a = 1']);
   });
 
