@@ -2,7 +2,13 @@
 
 import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
-import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
+import {
+  type LogIncident,
+  type LogResult,
+  type LogRun,
+  type RunFacts,
+  VERSION_NAMES,
+} from '../../model/results/log.js';
 import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
 import { endingWord } from '../launch-text.js';
@@ -48,17 +54,13 @@ function runParts(run: LogRun): d.MaybePart[] {
   const groups = fold(run);
   const memory = memoryParts(run);
   const entries: readonly (readonly [name: string, value: d.Text])[] = [
-    ['versions', versions(run)],
-    ['device', device(run)],
-    ['layout', layout(run)],
-    ['allocator', allocator(run)],
+    ...factTexts(run),
     ['ended', run.attempts.length === 1 ? launch(run) : ''],
     ['iterations', iterations(run)],
     ...pace(run),
     ['phases', phases(run)],
     ['failures', groups.length === 0 ? 'none found' : ''],
   ];
-  const isKnown = (value: d.Text): boolean => d.piecesOf(value).some((piece) => piece !== '');
   const unknown = entries.flatMap(([name, value]) => (EXPECTED.has(name) && !isKnown(value) ? [name] : []));
   if (memory.length === 0) unknown.push('memory');
   return [
@@ -73,12 +75,27 @@ function runParts(run: LogRun): d.MaybePart[] {
   ];
 }
 
+const factTexts = (run: RunFacts): (readonly [name: string, value: d.Text])[] => [
+  ['versions', versions(run)],
+  ['device', device(run)],
+  ['layout', layout(run)],
+  ['allocator', allocator(run)],
+];
+
+const isKnown = (value: d.Text): boolean => d.piecesOf(value).some((piece) => piece !== '');
+
+/** What is known of a run. */
+export const logFacts = (run: RunFacts): (d.Fact | false | null)[] =>
+  factTexts(run).map(
+    ([name, value]) => isKnown(value) && (name !== 'allocator' || run.allocator_conf !== null) && d.fact(name, value),
+  );
+
 /** Named where the logs do not have them. */
 const EXPECTED: ReadonlySet<string> = new Set(['versions', 'device', 'layout', 'iterations']);
 
 const printed = (texts: readonly (d.Text | null)[]): d.Text => d.joined(texts, ' · ');
 
-const versions = ({ versions, commits }: LogRun): d.Text =>
+const versions = ({ versions, commits }: RunFacts): d.Text =>
   printed([
     ...VERSION_NAMES.map((name) =>
       versions[name] === null ? null : d.t`${name} ${d.as(name, d.code(versions[name]))}`,
@@ -91,14 +108,14 @@ const versions = ({ versions, commits }: LogRun): d.Text =>
       ),
   ]);
 
-const device = ({ gpu }: LogRun): d.Text =>
+const device = ({ gpu }: RunFacts): d.Text =>
   printed([
     gpu.name === null ? null : d.as('name', d.code(gpu.name)),
     gpu.total_bytes === null ? null : d.as('total_bytes', d.bytes(gpu.total_bytes)),
     gpu.count === null ? null : d.counted(gpu.count, 'GPU', 'GPUs', 'count'),
   ]);
 
-function layout({ world_size: world, parallel: { tp, pp, vpp, cp, ep, etp, dp } }: LogRun): d.Text {
+function layout({ world_size: world, parallel: { tp, pp, vpp, cp, ep, etp, dp } }: RunFacts): d.Text {
   const size = (name: string, value: number | null): d.Text | null =>
     value === null ? null : d.t`${name} ${d.as(name.toLowerCase(), d.count(value))}`;
   return printed([
@@ -112,7 +129,7 @@ function layout({ world_size: world, parallel: { tp, pp, vpp, cp, ep, etp, dp } 
   ]);
 }
 
-const allocator = ({ allocator_conf: conf, origins }: LogRun): d.Text =>
+const allocator = ({ allocator_conf: conf, origins }: RunFacts): d.Text =>
   textOf(conf === null ? 'no_allocator' : 'allocator', { conf: conf || null, origin: origins['allocator_conf'] });
 
 /** Of a run with one launch; its place where that is not the first failure's. */
