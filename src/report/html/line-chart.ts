@@ -6,17 +6,11 @@ import { maxOf, minOf } from '../../model/lists.js';
 import { formatCount } from '../../model/units.js';
 import { BYTES, NUMBERS, TIMES, tickText, type Unit, unitFor } from '../axis-labels.js';
 import { NICE } from '../chart.js';
-import { type Child, element, type SafeHtml, text, textElement } from './html.js';
+import { type Child, element, join, list, type SafeHtml, text, textElement } from './html.js';
 
 /** Points of a line at most. */
 const MOST_POINTS = 600;
 
-/** Pixels. */
-const WIDTH = 640;
-const HEIGHT = 200;
-const RIGHT = 12;
-const TOP = 14;
-const BOTTOM = 30;
 const TICKS = 4;
 
 export interface Series {
@@ -35,8 +29,6 @@ export interface LineChart {
   readonly kind: 'bytes' | 'ms' | 'number';
   /** Below the title: first, last, most. */
   readonly note: string;
-  /** Whether the axis begins at 0. */
-  readonly fromZero: boolean;
 }
 
 const UNITS: Readonly<Record<LineChart['kind'], readonly Unit[]>> = {
@@ -49,75 +41,83 @@ const UNITS: Readonly<Record<LineChart['kind'], readonly Unit[]>> = {
 const CHARACTER = 7.4;
 const LABEL_SPACE = 14;
 
-/** Pixels left of a plot in which all labels have space. */
-export const gutterOf = (labels: readonly string[], least = 40): number =>
-  Math.ceil(Math.max(least, CHARACTER * maxOf(labels.map(({ length }) => length)) + LABEL_SPACE));
+/** The size of a drawing in pixels, and what is around its plot. */
+export interface PlotSize {
+  readonly width: number;
+  readonly height: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly right: number;
+  /** Pixels left of the plot at least; labels may need more. */
+  readonly left: number;
+}
 
-export function lineChart(chart: LineChart): SafeHtml | null {
-  const { x, series, title, note, xName } = chart;
+/** A vertical axis with a labelled line for each tick. */
+export function plotOf(
+  { base, top: most, ticks }: NiceAxis,
+  labels: readonly string[],
+  { width, height, top, bottom, right, left: least }: PlotSize,
+): { readonly left: number; readonly toY: (value: number) => number; readonly grid: Child } {
+  const left = Math.ceil(Math.max(least, CHARACTER * maxOf(labels.map(({ length }) => length)) + LABEL_SPACE));
+  const toY = (value: number): number =>
+    short(top + (height - top - bottom) * (1 - Math.max(0, value - base) / (most - base)));
+  const grid = ticks.map((tick, i) => [
+    element('path', { class: 'grid', d: `M${left} ${toY(tick)}H${width - right}` }),
+    textElement('text', labels[i]!, { class: 'tick', x: left - 6, y: toY(tick) + 4, 'text-anchor': 'end' }),
+  ]);
+  return { left, toY, grid };
+}
+
+/** A figure with its title, a note, and a legend. */
+export const chartFigure = (
+  title: string,
+  note: string,
+  svg: SafeHtml,
+  legend: readonly SafeHtml[],
+  className = 'chart',
+) =>
+  element(
+    'figure',
+    { class: className },
+    element('figcaption', {}, textElement('b', title), text(` ${note}`)),
+    svg,
+    list(legend, { class: 'legend' }),
+  );
+
+/** A sign of a legend with its text. */
+export const legendItem = (sign: SafeHtml, words: string): SafeHtml =>
+  join([element('svg', { class: 'swatch', width: 18, height: 14, 'aria-hidden': 'true' }, sign), text(words)]);
+
+const SIZE: PlotSize = { width: 640, height: 200, right: 12, top: 14, bottom: 30, left: 40 };
+
+export function lineChart({ x, series, title, note, xName, kind }: LineChart): SafeHtml | null {
   const drawn = series.filter(({ values }) => values.some((value) => value !== null));
   if (drawn.length === 0 || x.length < 2) return null;
   const values = drawn.flatMap((one) => one.values.filter((value) => value !== null));
-  const [least, most] = [chart.fromZero ? Math.min(0, minOf(values)) : minOf(values), maxOf(values)];
-  const unit = unitFor(UNITS[chart.kind], Math.max(Math.abs(least), Math.abs(most)));
+  const [least, most] = [minOf(values), maxOf(values)];
+  const unit = unitFor(UNITS[kind], Math.max(Math.abs(least), Math.abs(most)));
   const axis = niceAxis(least, most, unit.size);
   const labels = axis.ticks.map((tick) => tickText(tick, axis.step, unit));
-  const left = gutterOf(labels);
+  const { width, height, right } = SIZE;
+  const { left, toY, grid } = plotOf(axis, labels, SIZE);
   const [first, last] = [minOf(x), maxOf(x)];
-  const toX = (value: number): number => left + ((WIDTH - left - RIGHT) * (value - first)) / Math.max(1, last - first);
-  const toY = (value: number): number =>
-    TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - axis.base) / (axis.top - axis.base));
-  return element(
-    'figure',
-    { class: 'chart' },
-    element('figcaption', {}, textElement('b', title), text(` ${note}`)),
-    element(
-      'svg',
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title} by ${xName}: ${note}` },
-      axis.ticks.map((tick, i) => gridLine(left, toY(tick), labels[i]!)),
-      [first, last].map((value, i) =>
-        textElement('text', formatCount(value), {
-          ...{ class: 'tick', x: toX(value), y: HEIGHT - 12, 'text-anchor': i === 0 ? 'start' : 'end' },
-        }),
-      ),
-      textElement('text', xName, {
-        class: 'tick',
-        x: (left + WIDTH - RIGHT) / 2,
-        y: HEIGHT - 12,
-        'text-anchor': 'middle',
-      }),
-      drawn.map(({ values: line }, i) =>
-        element('path', { class: `line l${i}`, d: pathOf(x, line, toX, toY), 'vector-effect': 'non-scaling-stroke' }),
-      ),
-    ),
-    drawn.length > 1 && lineLegend(drawn.map(({ name }) => name)),
-  );
-}
-
-function gridLine(left: number, y: number, label: string): Child {
-  return [
-    element('path', { class: 'grid', d: `M${left} ${short(y)}H${WIDTH - RIGHT}` }),
-    textElement('text', label, { class: 'tick', x: left - 6, y: short(y + 4), 'text-anchor': 'end' }),
-  ];
-}
-
-export function lineLegend(names: readonly string[]): SafeHtml {
-  return element(
-    'ul',
-    { class: 'legend' },
-    names.map((name, i) =>
-      element(
-        'li',
-        {},
-        element(
-          'svg',
-          { class: 'swatch', width: 18, height: 12, 'aria-hidden': 'true' },
-          element('path', { class: `line l${i}`, d: 'M0 6H18' }),
-        ),
-        text(name),
-      ),
+  const toX = (value: number): number =>
+    short(left + ((width - left - right) * (value - first)) / Math.max(1, last - first));
+  const below = (words: string, at: number, anchor: 'start' | 'middle' | 'end'): SafeHtml =>
+    textElement('text', words, { class: 'tick', x: at, y: height - 12, 'text-anchor': anchor });
+  const svg = element(
+    'svg',
+    { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${title} by ${xName}: ${note}` },
+    grid,
+    below(formatCount(first), left, 'start'),
+    below(formatCount(last), width - right, 'end'),
+    below(xName, (left + width - right) / 2, 'middle'),
+    drawn.map(({ values: line }, i) =>
+      element('path', { class: `line l${i}`, d: pathOf(x, line, toX, toY), 'vector-effect': 'non-scaling-stroke' }),
     ),
   );
+  const legend = drawn.map(({ name }, i) => legendItem(element('path', { class: `line l${i}`, d: 'M0 7H18' }), name));
+  return chartFigure(title, note, svg, drawn.length > 1 ? legend : []);
 }
 
 const short = (value: number): number => Number(value.toFixed(1));
@@ -137,7 +137,7 @@ function pathOf(
       isOpen = false;
       continue;
     }
-    path += `${isOpen ? 'L' : 'M'}${short(toX(x[i]!))} ${short(toY(value))}`;
+    path += `${isOpen ? 'L' : 'M'}${toX(x[i]!)} ${toY(value)}`;
     isOpen = true;
   }
   return path;

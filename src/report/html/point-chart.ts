@@ -1,7 +1,7 @@
 /** A figure over commits or runs as static SVG: a point for each, its range, and marks. Pure. */
 import { maxOf, minOf } from '../../model/lists.js';
-import { type Child, element, type SafeHtml, text, textElement } from './html.js';
-import { gutterOf, niceAxis } from './line-chart.js';
+import { type Child, element, type SafeHtml, textElement } from './html.js';
+import { chartFigure, legendItem, niceAxis, type PlotSize, plotOf } from './line-chart.js';
 
 export interface ChartPoint {
   readonly name: string;
@@ -27,12 +27,7 @@ export interface PointChart {
   readonly legend: readonly { readonly kind: ChartPoint['kind']; readonly text: string }[];
 }
 
-/** Pixels. */
-const WIDTH = 1_080;
-const HEIGHT = 260;
-const RIGHT = 20;
-const TOP = 26;
-const BOTTOM = 34;
+const SIZE: PlotSize = { width: 1_080, height: 260, right: 20, top: 26, bottom: 34, left: 76 };
 /** Names below the axis, and pixels from one to the next for each of their characters. */
 const MOST_NAMES = 10;
 const NAME_CHARACTER = 8;
@@ -47,57 +42,36 @@ export function pointChart({ title, points, format, unit, legend }: PointChart):
   const exact = valuesOf(points.filter(({ isBound }) => !isBound));
   const [least, most] = [minOf(exact.length > 0 ? exact : all), maxOf(all)];
   const axis = niceAxis(least < 0.4 * most && least >= 0 ? 0 : least - (most - least) / 8, most, unit);
-  const labels = axis.ticks.map(format);
-  const left = gutterOf(labels, 76);
+  const { left, toY, grid } = plotOf(axis, axis.ticks.map(format), SIZE);
+  const { width, height, right } = SIZE;
   const toX = (i: number): number =>
-    Number((left + ((WIDTH - left - RIGHT) * (i + 0.5)) / Math.max(1, points.length)).toFixed(1));
-  const toY = (value: number): number =>
-    Number((TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(0, value - axis.base) / (axis.top - axis.base))).toFixed(1));
+    Number((left + ((width - left - right) * (i + 0.5)) / Math.max(1, points.length)).toFixed(1));
   // The first and the last one may need half of their width beyond their point.
   const nameWidth = NAME_CHARACTER * maxOf(points.map(({ name }) => name.length));
-  const names = Math.max(1, Math.min(MOST_NAMES, Math.floor((WIDTH - left - RIGHT) / (nameWidth + NAME_CHARACTER))));
+  const names = Math.max(1, Math.min(MOST_NAMES, Math.floor((width - left - right) / (nameWidth + NAME_CHARACTER))));
   const step = Math.ceil(points.length / names);
-  const nameX = (i: number): number => Math.max(nameWidth / 2, Math.min(WIDTH - nameWidth / 2, toX(i)));
-  return element(
-    'figure',
-    { class: 'chart wide' },
-    element('figcaption', {}, textElement('b', title)),
-    element(
-      'svg',
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}: ${points.length} points` },
-      axis.ticks.map((tick, i) => [
-        element('path', { class: 'grid', d: `M${left} ${toY(tick)}H${WIDTH - RIGHT}` }),
-        textElement('text', labels[i]!, { class: 'tick', x: left - 8, y: toY(tick) + 4, 'text-anchor': 'end' }),
-      ]),
-      points.map(({ mark }, i) => mark !== null && markLine(toX(i), mark)),
-      points.map((point, i) => pointHtml(point, toX(i), toY)),
-      points.map(
-        ({ name }, i) =>
-          i % step === 0 &&
-          textElement('text', name, { class: 'tick', x: nameX(i), y: HEIGHT - 12, 'text-anchor': 'middle' }),
-      ),
+  const nameX = (i: number): number => Math.max(nameWidth / 2, Math.min(width - nameWidth / 2, toX(i)));
+  const svg = element(
+    'svg',
+    { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${title}: ${points.length} points` },
+    grid,
+    points.map(({ mark }, i) => mark !== null && markLine(toX(i), mark)),
+    points.map((point, i) => pointHtml(point, toX(i), toY)),
+    points.map(
+      ({ name }, i) =>
+        i % step === 0 &&
+        textElement('text', name, { class: 'tick', x: nameX(i), y: height - 12, 'text-anchor': 'middle' }),
     ),
-    legend.length > 0 &&
-      element(
-        'ul',
-        { class: 'legend' },
-        legend.map(({ kind, text: words }) =>
-          element(
-            'li',
-            {},
-            element('svg', { class: 'swatch', width: 14, height: 14, 'aria-hidden': 'true' }, shape(kind, 7, 7)),
-            text(words),
-          ),
-        ),
-      ),
   );
+  const signs = legend.map(({ kind, text: words }) => legendItem(shape(kind, 7, 7), words));
+  return chartFigure(title, '', svg, signs, 'chart wide');
 }
 
 function markLine(x: number, { text: label, isWorse }: NonNullable<ChartPoint['mark']>): Child {
   const className = isWorse ? 'mark' : 'mark better';
-  const isRight = x > WIDTH * 0.8;
+  const isRight = x > SIZE.width * 0.8;
   return [
-    element('path', { class: className, d: `M${x} ${TOP}V${HEIGHT - BOTTOM}` }),
+    element('path', { class: className, d: `M${x} ${SIZE.top}V${SIZE.height - SIZE.bottom}` }),
     textElement('text', label, {
       class: className,
       x: x + (isRight ? -6 : 6),
@@ -115,7 +89,7 @@ function pointHtml(point: ChartPoint, x: number, toY: (value: number) => number)
     {},
     textElement('title', point.text),
     hasRange && element('path', { class: 'range', d: `M${x} ${toY(low)}V${toY(high)}` }),
-    shape(kind, x, value === null ? HEIGHT - BOTTOM : toY(value)),
+    shape(kind, x, value === null ? SIZE.height - SIZE.bottom : toY(value)),
   );
 }
 

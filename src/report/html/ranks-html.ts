@@ -6,9 +6,9 @@ import { groupBy } from '../../model/group-by.js';
 import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { DiagnoseResult } from '../../model/results/common.js';
 import type { ReportRank } from '../../model/results/report.js';
-import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { formatBytes, formatCount } from '../../model/units.js';
 import { column, count, counts, t, table } from '../document/document.js';
-import { tableHtml } from '../render/html.js';
+import { shadeClass, tableHtml } from '../render/html.js';
 import { rankPhrases } from '../start/ranks-text.js';
 import { byteRange } from '../text-pieces.js';
 import { type Child, element, type SafeHtml, text, textElement, textList, trusted } from './html.js';
@@ -19,17 +19,14 @@ const LINE = 64;
 /** Above this number cells are drawn without titles, and the table lists the fullest ranks only. */
 const MOST_RANKS = 2_048;
 const MOST_ROWS = 256;
-/** Classes of the sequential scale: `q0` to `q8`. */
-const STEPS = 9;
-
 /** Pixels. */
 const GUTTER = 44;
 /** Of a map: two fit next to each other. */
 const MOST_WIDTH = 620;
-const LABELLED = 40;
 /** Pixels of all lines, of a cell, and of a title. */
 const MOST_HEIGHT = 560;
 const LEAST_SIZE = 6;
+const MOST_SIZE = 46;
 const TITLE_HEIGHT = 13;
 /** Smaller cells have smaller names of stages. */
 const SMALL = 14;
@@ -89,23 +86,17 @@ interface Cell {
   readonly rank: ReportRank;
   readonly x: number;
   readonly y: number;
-  /** Class of its colour. */
-  readonly shade: string;
-  readonly value: number | null;
 }
 
 /** One metric; nothing without values. `scaled`: the values that the scale is for. */
 function heatMap(rows: readonly HeatRow[], metric: Metric, scaled: readonly number[]): Child {
   const known = rows.flatMap(({ ranks }) => valuesOf(ranks, metric));
   if (known.length === 0) return null;
-  const [least, most] = [minOf(scaled), maxOf(scaled)];
   const columns = Math.min(LINE, maxOf(rows.map(({ ranks }) => ranks.length)));
   const left = rows.some(({ title }) => title !== '') ? GUTTER : 0;
   const lines = sumOf(rows.map(({ ranks }) => Math.ceil(ranks.length / LINE)));
-  const size = Math.max(
-    LEAST_SIZE,
-    Math.min(46, Math.floor((MOST_WIDTH - left) / columns), Math.floor(MOST_HEIGHT / lines)),
-  );
+  const fitting = Math.min(Math.floor((MOST_WIDTH - left) / columns), Math.floor(MOST_HEIGHT / lines));
+  const size = Math.max(LEAST_SIZE, Math.min(MOST_SIZE, fitting));
   // Titles of low lines would overlap.
   const stride = Math.ceil(TITLE_HEIGHT / size);
   const cells: Cell[] = [];
@@ -115,12 +106,7 @@ function heatMap(rows: readonly HeatRow[], metric: Metric, scaled: readonly numb
     if (title !== '' && line % stride === 0)
       titles.push(textElement('text', title, { x: GUTTER - 6, y: (line + 0.5) * size + 3, 'text-anchor': 'end' }));
     ranks.forEach((rank, i) => {
-      const value = metric.of(rank);
-      cells.push({
-        ...{ rank, value, shade: value === null ? 'qn' : `q${shadeOf(value, least, most)}` },
-        x: left + (i % LINE) * size,
-        y: (line + Math.floor(i / LINE)) * size,
-      });
+      cells.push({ rank, x: left + (i % LINE) * size, y: (line + Math.floor(i / LINE)) * size });
     });
     line += Math.ceil(ranks.length / LINE);
   }
@@ -133,60 +119,38 @@ function heatMap(rows: readonly HeatRow[], metric: Metric, scaled: readonly numb
     element(
       'svg',
       {
-        ...{
-          width,
-          height,
-          viewBox: `0 0 ${width} ${height}`,
-          role: 'img',
-          class: size < SMALL ? 'cells small' : 'cells',
-        },
+        ...{ width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' },
+        class: size < SMALL ? 'cells small' : 'cells',
         'aria-label': `${metric.title} of ${formatCount(known.length)} ranks: ${range}`,
       },
       titles,
-      cellsHtml(cells, size),
-      labels(cells, size),
+      cellsHtml(cells, size, metric, [minOf(scaled), maxOf(scaled)]),
       crosses(cells, size),
     ),
-    scaleLegend(least, most),
+    textElement('p', `Colours from ${byteRange(scaled)}; darker is more.`, { class: 'scale' }),
   );
 }
-
-/** Equal parts of the range. */
-function shadeOf(value: number, least: number, most: number): number {
-  return most === least ? 0 : Math.min(STEPS - 1, Math.floor((STEPS * (value - least)) / (most - least)));
-}
-
-const cellTitle = ({ rank, value }: Cell): string =>
-  `rank ${rank.rank}: ${value === null ? 'unknown' : formatBytes(value)}`;
 
 /**
  * Cells of one colour together. Up to {@link MOST_RANKS} each has its title. They are written without the builder: a
  * page may have 6,000 of them, and all parts are numbers and words of our own.
  */
-function cellsHtml(cells: readonly Cell[], size: number): Child {
+function cellsHtml(cells: readonly Cell[], size: number, metric: Metric, [least, most]: [number, number]): Child {
   const side = size - 1;
   const outline = ({ x, y }: Cell): string => `M${x} ${y}h${side}v${side}h-${side}z`;
-  const shades = [...groupBy(cells, ({ shade }) => shade)];
-  if (cells.length > MOST_RANKS)
-    return shades.map(([shade, members]) => element('path', { class: shade, d: members.map(outline).join('') }));
-  return shades.map(([shade, members]) =>
-    element(
-      'g',
-      { class: shade },
-      members.map((cell) => trusted(`<path d="${outline(cell)}"><title>${cellTitle(cell)}</title></path>`)),
-    ),
-  );
-}
-
-/** Values in GiB where cells are large enough. */
-function labels(cells: readonly Cell[], size: number): Child {
-  if (size < LABELLED) return null;
-  return cells.map(
-    ({ value, shade, x, y }) =>
-      value !== null &&
-      textElement('text', (value / GIB).toFixed(1), {
-        ...{ class: `on-${shade}`, x: x + size / 2, y: y + size / 2 + 7, 'text-anchor': 'middle' },
-      }),
+  const shadeOf = ({ rank }: Cell): string => {
+    const value = metric.of(rank);
+    return value === null ? 'qn' : shadeClass(most === least ? 0 : (value - least) / (most - least));
+  };
+  const titled = (cell: Cell): SafeHtml => {
+    const value = metric.of(cell.rank);
+    const title = `rank ${cell.rank.rank}: ${value === null ? 'unknown' : formatBytes(value)}`;
+    return trusted(`<path d="${outline(cell)}"><title>${title}</title></path>`);
+  };
+  return [...groupBy(cells, shadeOf)].map(([shade, members]) =>
+    cells.length > MOST_RANKS
+      ? element('path', { class: shade, d: members.map(outline).join('') })
+      : element('g', { class: shade }, members.map(titled)),
   );
 }
 
@@ -194,26 +158,9 @@ function labels(cells: readonly Cell[], size: number): Child {
 function crosses(cells: readonly Cell[], size: number): Child {
   const failed = cells.filter(({ rank }) => rank.ooms > 0);
   if (failed.length === 0) return null;
-  // Next to the label of a large cell.
-  const arm = size < LABELLED ? size - 3 : 9;
-  const right = size - 3;
-  const d = failed.map(({ x, y }) => `M${x + right - arm} ${y + 2}l${arm} ${arm}m0 -${arm}l-${arm} ${arm}`).join('');
+  const arm = size - 4;
+  const d = failed.map(({ x, y }) => `M${x + 2} ${y + 2}l${arm} ${arm}m0 -${arm}l-${arm} ${arm}`).join('');
   return [element('path', { class: 'cross halo', d }), element('path', { class: 'cross', d })];
-}
-
-/** The colours with the ends of their range. */
-function scaleLegend(least: number, most: number): SafeHtml {
-  const isOne = least === most;
-  const shades = Array.from({ length: isOne ? 1 : STEPS }, (_, i) =>
-    element('rect', { class: `q${i}`, x: i * 18, width: 18, height: 10 }),
-  );
-  return element(
-    'p',
-    { class: 'scale' },
-    textElement('span', formatBytes(least)),
-    element('svg', { width: 18 * shades.length, height: 10, 'aria-hidden': 'true' }, shades),
-    !isOne && textElement('span', formatBytes(most)),
-  );
 }
 
 function rankTable(ranks: readonly ReportRank[]): Child {

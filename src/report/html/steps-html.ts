@@ -40,7 +40,7 @@ export function stepsTable({ timeline: { trace } }: ReportDevice): Child {
 export function iterationsSection(iterations: ReportIterations | null): PageSection | null {
   if (iterations === null) return null;
   const { iteration: x, rank } = iterations;
-  const chart = { xName: 'iteration', x, fromZero: false } as const;
+  const chart = { xName: 'iteration', x } as const;
   const memory = [
     { name: 'allocated', values: iterations.allocated_bytes },
     { name: 'peak allocated', values: iterations.peak_allocated_bytes },

@@ -95,11 +95,14 @@ function cellHtml(value: Cell, { unit, isCode }: Pick<TableColumn, 'unit' | 'isC
 /** Classes of the sequential scale: `q0` to `q8`. */
 const STEPS = 9;
 
-function shadeClass(value: Cell): string | null {
+/** `shade`: from 0 to 1. */
+export const shadeClass = (shade: number): string => `q${Math.min(STEPS - 1, Math.floor(STEPS * Math.max(0, shade)))}`;
+
+function cellShade(value: Cell): string | null {
   if (value === null || typeof value !== 'object') return null;
   const figure = piecesOf(value as Text).find((piece) => typeof piece === 'object' && 'value' in piece);
   const { shade } = (figure ?? {}) as { readonly shade?: number };
-  return shade === undefined ? null : `q${Math.min(STEPS - 1, Math.floor(STEPS * Math.max(0, shade)))}`;
+  return shade === undefined ? null : shadeClass(shade);
 }
 
 /** The only figure of a cell. */
@@ -127,7 +130,7 @@ export function tableHtml({ caption, columns, rows, notes }: Table): SafeHtml {
         const size = bytesOf(value, column.unit);
         const below = i !== last ? [] : under.map((one) => element('div', { class: 'muted' }, inlineHtml(one)));
         const content = size !== null ? text(cellText(value, column)) : cellHtml(value, column);
-        const attributes = { class: shadeClass(value) ?? (column.align === 'left' ? 'w' : null), 'data-bytes': size };
+        const attributes = { class: cellShade(value) ?? (column.align === 'left' ? 'w' : null), 'data-bytes': size };
         return element('td', attributes, column.unit === 'share' && shareBar(value), content, below);
       }),
     ),
