@@ -24,7 +24,16 @@ export function bisectDocument(result: BisectReportResult, { unicode } = { unico
       chartOf(result, unicode ? '█' : '#'),
       leftSection(result),
       d.section('Settings that changed inside the range', {}, settingItems(result)),
-      d.section(changeWords(result) ?? 'What changed', {}, ...changeParts(result)),
+      d.section(
+        changeWords(result) ?? 'What changed',
+        {},
+        difference.checksTable(result.checks.filter(isShown), { sides: SIDES }),
+        difference.componentsSection(result.components, SIDES),
+        difference.grownSites(result.sites, SIDES, SITES_SHOWN),
+        difference.changedSection('Settings', 'config', result.config, SIDES),
+        difference.changedSection('Environment', 'env', result.env, SIDES),
+        difference.suspectsSection(result),
+      ),
       stepsSection(result),
       difference.notesSection(notes),
     ),
@@ -44,7 +53,7 @@ function stateWords({ state, suspects_left: left }: BisectReportResult): string 
 const commitText = ({ sha, subject }: { readonly sha: string; readonly subject: string }): d.Text =>
   d.t`${d.code(shortCommit(sha))} ${subject}`;
 
-export const leftSection = ({ suspects_left: left, state }: BisectReportResult): d.MaybePart =>
+const leftSection = ({ suspects_left: left, state }: BisectReportResult): d.MaybePart =>
   d.section(
     state === 'suspects' ? 'One of these is the first bad commit' : 'Not judged yet',
     {},
@@ -61,7 +70,7 @@ export const leftSection = ({ suspects_left: left, state }: BisectReportResult):
   );
 
 /** `recompute_granularity full → not set in 1f3c9aa subject: more memory …`. */
-export const settingItems = ({ settings, criterion, suspects }: BisectReportResult): d.MaybePart =>
+const settingItems = ({ settings, criterion, suspects }: BisectReportResult): d.MaybePart =>
   d.items(
     settings.slice(0, SETTINGS_SHOWN).map(({ key, from, to, commit, after, before, way, is_contract }) => {
       const where =
@@ -120,7 +129,7 @@ export const figureName = (steps: readonly BisectStep[]): string | undefined =>
   steps.find(({ figure }) => figure !== null)?.figure?.name;
 
 /** What the figures measure: `from d34db33 to abc1234: +3.30 GiB at the peak`; null without figures. */
-export function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
+function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
   if (before === null && after === null) return null;
   const [from, to] = [before, after].map((side) => (side === null ? 'unknown' : shortCommit(side.sha)));
   return `from ${from} to ${to}${bytes === null ? '' : `: ${signedBytes(bytes)} at the peak`}`;
@@ -129,15 +138,6 @@ export function changeWords({ before, after, total_delta_bytes: bytes }: BisectR
 /** Unchanged components are not shown. */
 const isShown = (check: CompareCheck): boolean =>
   isOdd(check) && check.status !== 'skipped' && (check.status !== 'undecided' || !check.name.includes(':'));
-
-export const changeParts = (result: BisectReportResult): d.MaybePart[] => [
-  difference.checksTable(result.checks.filter(isShown), { sides: SIDES }),
-  difference.componentsSection(result.components, SIDES),
-  difference.grownSites(result.sites, SIDES, SITES_SHOWN),
-  difference.changedSection('Settings', 'config', result.config, SIDES),
-  difference.changedSection('Environment', 'env', result.env, SIDES),
-  difference.suspectsSection(result),
-];
 
 const TONES: Readonly<Record<Judgement, d.Tone>> = { good: 'good', bad: 'bad', skip: 'unsure' };
 export const judgementMark = (judgement: Judgement) => d.mark(judgement, TONES[judgement]);
@@ -154,7 +154,7 @@ function stepsSection({ steps }: BisectReportResult): d.MaybePart {
   );
 }
 
-export const stepTable = (steps: readonly BisectStep[]): d.MaybePart =>
+const stepTable = (steps: readonly BisectStep[]): d.MaybePart =>
   d.table(
     steps,
     [

@@ -25,7 +25,7 @@ export function diffDocument(result: DiffResult): d.Document {
   };
 }
 
-export function diffTitle({ a_info: a, b_info: b, total_delta_bytes: total }: DiffResult): string {
+function diffTitle({ a_info: a, b_info: b, total_delta_bytes: total }: DiffResult): string {
   if (total === null) return 'No memory snapshots to compare';
   const isPeak = [a, b].every((side) => side?.moment === 'peak' && side.has_trace);
   const when = isPeak ? ' at the peak' : '';
@@ -33,23 +33,20 @@ export function diffTitle({ a_info: a, b_info: b, total_delta_bytes: total }: Di
   return `b has ${formatBytes(Math.abs(total))} ${total > 0 ? 'more' : 'less'} live memory than a${when}`;
 }
 
-export function growthText(
-  total: number,
-  { exceeded, max_growth_bytes: most }: NonNullable<DiffResult['gate']>,
-): d.Text {
+function growthText(total: number, { exceeded, max_growth_bytes: most }: NonNullable<DiffResult['gate']>): d.Text {
   const word = d.mark(exceeded ? 'more than' : 'within', exceeded ? 'bad' : 'good');
   return d.t`growth ${d.changeBytes(total)}: ${word} the ${d.bytes(most)} allowed`;
 }
 
 /** `snapshot#1 · rank 0 · device 0 · peak, after entry 17,531`. */
-export function sideText(side: DiffSide, other: DiffSide, key?: string): d.Text {
+function sideText(side: DiffSide, other: DiffSide, key: string): d.Text {
   const { handle, operand, rank, device, moment, seq, has_trace: hasTrace } = side;
   const at = moment.startsWith('seq:') ? afterEntry(seq) : `${moment}, ${afterEntry(seq)}`;
   const name = d.code(handle);
   return d.joined(
     [
       // A file of the same name elsewhere has the same handle.
-      d.t`${key === undefined ? name : d.as(key, name)}${handle === other.handle && operand !== other.operand ? d.t` (${d.code(operand)})` : ''}`,
+      d.t`${d.as(key, name)}${handle === other.handle && operand !== other.operand ? d.t` (${d.code(operand)})` : ''}`,
       rank !== null && `rank ${rank}`,
       `device ${device}`,
       hasTrace ? at : 'as dumped (no trace)',
@@ -62,7 +59,7 @@ const sideParagraph = (name: string, side: DiffSide, other: DiffSide): d.MaybePa
   d.paragraph(d.t`${name}  ${sideText(side, other, name)}`);
 
 /** All but the head. */
-export const differenceParts = (result: DiffResult): d.MaybePart[] => [
+const differenceParts = (result: DiffResult): d.MaybePart[] => [
   result.a_info !== null && totalsTable(result),
   difference.componentsSection(result.components, SIDES),
   result.a_info !== null && d.section('Call sites', {}, changedSites(result)),

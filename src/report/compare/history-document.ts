@@ -34,19 +34,14 @@ export function historyDocument(result: HistoryResult, look: HistoryLook): d.Doc
       schema,
       `${HISTORY_METRICS[metric].title} by ${by} · ${countsOf(result)}`,
       points.length > 0 && chartOf(result, look.ascii),
-      ...(points.length === 0 ? [] : historyParts(result, look)),
+      points.length > 0 && changeSection(result),
+      pointTable(result, look.points),
       notesSection([...notes, ...leftOutWords(result)]),
     ),
     isAscii: look.ascii,
     fields: { metric, unit, by, order, noise, min_change },
   };
 }
-
-/** All below the chart. */
-export const historyParts = (result: HistoryResult, look: Pick<HistoryLook, 'points'>): d.MaybePart[] => [
-  changeSection(result),
-  pointTable(result, look.points),
-];
 
 function countsOf({ points, by, left_out, noise, unit }: HistoryResult): string {
   const runs = points.reduce((sum, point) => sum + point.runs, 0);
@@ -225,7 +220,7 @@ function pointTable({ points, change_points, by, unit }: HistoryResult, limit = 
 }
 
 /** Reasons with the number of their runs, and the first few names. */
-export function leftOutWords({ left_out }: HistoryResult): string[] {
+function leftOutWords({ left_out }: HistoryResult): string[] {
   return [...groupBy(left_out, ({ reason }) => reason)].map(([reason, runs]) => {
     const shown = runs.slice(0, 3).map(({ run }) => run);
     return `left out: ${counted(runs.length, 'run')} (${shown.join(', ')}${runs.length > 3 ? ', …' : ''}): ${reason}`;

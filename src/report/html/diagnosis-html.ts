@@ -1,17 +1,16 @@
 /** The diagnosis on the page: its first screen as the head, memory, other verdicts, tests, what is not known. Pure. */
 
-import type { DiagnoseResult, VerdictResult as Verdict, VerdictCapture } from '../../model/results/common.js';
+import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import * as d from '../document/document.js';
 
 import { inlineHtml, partsHtml } from '../render/html.js';
 import { plainText } from '../render/plain.js';
 import { accountBar, accountsOf, accountTable } from '../start/account.js';
-import { diagnoseDocument } from '../start/diagnose-document.js';
+import { diagnoseDocument, sitesTable } from '../start/diagnose-document.js';
 import { pastedLines, reasons, verdictTitle, withTarget } from '../start/diagnosis-parts.js';
 import { otherFixes } from '../start/evidence-document.js';
-import { FRAMEWORKS } from '../start/show-document.js';
-import { plain, rankName } from '../text-pieces.js';
-import { causeName } from '../words/fill.js';
+import { captureSections, testParts } from '../start/show-document.js';
+import { rankName } from '../text-pieces.js';
 import { element } from './html.js';
 import { box, type PageHead } from './page-head.js';
 import { type PageSection, section } from './page-pieces.js';
@@ -106,18 +105,12 @@ export function memorySection(verdict: Verdict | undefined): PageSection | null 
   if (verdict === undefined) return null;
   const accounts = accountsOf(verdict);
   const sites = verdict.evidence.find(({ kind }) => kind === 'live_sites');
-  const live = verdict.components?.total_bytes ?? null;
   const shown = d.parts([
     ...accounts.map((account, i) => accountBar(account, i === 0 ? verdict.request : null)),
     d.section(
       ['Largest live call sites ', ...(sites === undefined ? [] : [d.handle(sites.id)])],
       {},
-      d.table(sites?.items ?? [], [
-        d.column('call site', ({ name }) => (name === null ? null : { code: name })),
-        d.column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
-        live !== null && d.column('share', ({ numbers }) => (numbers['bytes'] ?? 0) / Math.max(1, live)),
-        d.column('blocks', ({ numbers }) => numbers['blocks'] ?? null, { unit: 'count' }),
-      ]),
+      sitesTable(verdict),
     ),
     ...accounts.map((account) => accountTable(account, 'account')),
   ]);
@@ -132,33 +125,11 @@ export function memorySection(verdict: Verdict | undefined): PageSection | null 
   );
 }
 
-const OUTCOMES = {
-  holds: d.mark('holds', 'bad'),
-  fails: d.mark('ruled out', 'plain'),
-  not_testable: d.mark('not tested', 'unsure'),
-} as const;
-
 /** Every cause with its test's answer, and how one verdict was made of them. */
 export function testsSection(verdict: Verdict | undefined): PageSection | null {
   if (verdict === undefined || verdict.tests.length === 0) return null;
-  const figures = (numbers: Readonly<Record<string, number>>): d.Text =>
-    d.joined(
-      Object.entries(numbers).map(([name, value]) =>
-        name.endsWith('_bytes')
-          ? d.t`${plain(name.slice(0, -'_bytes'.length))} ${d.bytes(value)}`
-          : d.t`${plain(name)} ${d.count(value)}`,
-      ),
-      ' · ',
-    );
-  const shown = d.parts([
-    d.table(verdict.tests, [
-      d.column('cause', ({ cause }) => causeName(cause)),
-      d.column('test', ({ outcome }) => OUTCOMES[outcome]),
-      d.column('why', ({ outcome, text }) => (outcome === 'not_testable' ? `needs ${text}` : text)),
-      d.column('figures', ({ numbers }) => figures(numbers)),
-    ]),
-    d.section('how one verdict was made of them', { isFolded: true }, d.items(verdict.combination)),
-  ]);
+  const { tests, combination } = verdict;
+  const shown = d.parts(testParts({ tests, combination, missing: [], rules: [] }));
   return section('tests', { name: 'Causes', title: 'Causes that were tested' }, partsHtml(shown));
 }
 
@@ -167,7 +138,7 @@ export function unknownSection({ verdicts: [first], failed_sources: failed }: Di
   const shown = d.parts([
     missing.length === 0 && first !== undefined && d.paragraph('Nothing that the verdict needs is missing.'),
     d.items(missing),
-    d.section('Record next time', {}, ...(first?.captures ?? []).map(capturePart)),
+    d.section('Record next time', {}, ...captureSections(first?.captures ?? [], { isFolded: true })),
     d.section(
       d.t`Files that were not read: ${d.count(failed.length)}`,
       {},
@@ -175,20 +146,4 @@ export function unknownSection({ verdicts: [first], failed_sources: failed }: Di
     ),
   ]);
   return section('unknown', { name: 'Unknown', title: 'What is not known' }, partsHtml(shown));
-}
-
-/** Frameworks with equal lines are one. */
-function capturePart({ title, settles, lines }: VerdictCapture): d.MaybePart {
-  const byLines = new Map<string, string[]>();
-  for (const [framework, name] of FRAMEWORKS) {
-    const text = lines[framework].join('\n');
-    byLines.set(text, [...(byLines.get(text) ?? []), name]);
-  }
-  return d.section(
-    `${title}, settles: ${settles.map(causeName).join(', ')}`,
-    { isFolded: true },
-    ...[...byLines].map(([text, names]) =>
-      byLines.size === 1 ? d.paste(text.split('\n')) : d.section(names.join(', '), {}, d.paste(text.split('\n'))),
-    ),
-  );
 }

@@ -1,33 +1,19 @@
 /** A comparison of two runs: what changed, both timelines on one axis, and the tables of the difference. Pure. */
 import type { DiffResult } from '../../model/results/diff.js';
 import type { ReportDevice, ReportResult } from '../../model/results/report.js';
-import { differenceParts, diffTitle, growthText, sideText } from '../compare/diff-document.js';
-import { notesSection } from '../compare/difference.js';
-import { parts } from '../document/document.js';
-import { inlineHtml, partsHtml } from '../render/html.js';
-import { type Child, element, textElement } from './html.js';
+import { diffDocument } from '../compare/diff-document.js';
+import { partsHtml } from '../render/html.js';
+import { type Child, textElement } from './html.js';
 import { VIEW } from './moments-html.js';
-import type { PageHead } from './page-head.js';
+import { documentHead, documentRest, type PageHead } from './page-head.js';
 import { type PageSection, section, twin } from './page-pieces.js';
 import { stepsTable } from './steps-html.js';
 
 export function diffHead(diff: DiffResult): PageHead {
-  const { a_info: a, b_info: b, gate, total_delta_bytes: total } = diff;
-  return {
-    tone: total === null || total === 0 ? 'plain' : total > 0 ? 'bad' : 'good',
-    badge: 'COMPARISON',
-    places: [`a: ${diff.a_run}`, `b: ${diff.b_run}`],
-    title: diffTitle(diff),
-    summary: [
-      a !== null &&
-        [['a ', sideText(a, b)] as const, ['b ', sideText(b, a)] as const].map(([name, text]) =>
-          element('p', { class: 'places' }, textElement('b', name), inlineHtml(text)),
-        ),
-      gate !== null && total !== null && element('p', {}, inlineHtml(growthText(total, gate))),
-    ],
-    boxes: [],
-    below: partsHtml(parts([notesSection(diff.notes)])),
-  };
+  const { total_delta_bytes: total } = diff;
+  const tone = total === null || total === 0 ? 'plain' : total > 0 ? 'bad' : 'good';
+  const head = documentHead('COMPARISON', tone, diffDocument(diff));
+  return { ...head, places: [`a: ${diff.a_run}`, `b: ${diff.b_run}`] };
 }
 
 /** Both timelines on one axis. */
@@ -53,4 +39,8 @@ function stepsOf(name: string, device: ReportDevice): Child {
 
 export const differencesSection = (diff: DiffResult | null): PageSection | null =>
   diff &&
-  section('differences', { name: 'Differences', title: 'Differences, b − a' }, partsHtml(parts(differenceParts(diff))));
+  section(
+    'differences',
+    { name: 'Differences', title: 'Differences, b − a' },
+    partsHtml(documentRest(diffDocument(diff))),
+  );

@@ -1,7 +1,8 @@
 /** The head of the page: what happened, in the largest letters, and what is known next to it. Pure. */
+import type { Document, Paragraph, Part, Tone } from '../document/document.js';
+import { partsHtml } from '../render/html.js';
+import { plainText } from '../render/plain.js';
 import { type Child, element, text, textElement } from './html.js';
-
-export type Tone = 'bad' | 'good' | 'unsure' | 'plain';
 
 export interface PageHead {
   readonly tone: Tone;
@@ -14,6 +15,24 @@ export interface PageHead {
   /** Boxes next to each other: what to do, and why. */
   readonly boxes: readonly Child[];
   readonly below: Child;
+}
+
+/** Its lead or title, and the other paragraphs that it begins with. */
+export function documentHead(badge: string, tone: Tone, shown: Document): PageHead {
+  const rest = documentRest(shown);
+  const words = shown.parts.slice(0, shown.parts.length - rest.length) as Paragraph[];
+  const lead = words.find(({ style }) => style === 'lead');
+  return {
+    ...{ tone, badge, title: plainText(lead?.text ?? shown.title), boxes: [], below: null },
+    places: lead === undefined ? [] : [plainText(shown.title)],
+    summary: partsHtml(words.filter((one) => one !== lead)),
+  };
+}
+
+/** What {@link documentHead} leaves. */
+export function documentRest({ parts }: Document): readonly Part[] {
+  const first = parts.findIndex(({ type }) => type !== 'paragraph');
+  return first < 0 ? [] : parts.slice(first);
 }
 
 /** A titled box; nothing without content. */

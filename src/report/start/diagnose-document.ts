@@ -96,7 +96,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: of.DiagnosedTar
       .map(({ label: name, text }) =>
         listed(name, `run_${name.toLowerCase()}`, [text], name === 'MEMORY' ? KEEP.memory : KEEP.run),
       ),
-    sitesSection(first),
+    d.section('SITES', {}, sitesTable(first)),
     listed(
       'OTHERS',
       'others',
@@ -124,20 +124,16 @@ function toneOf(verdict: Verdict, result: DiagnoseResult): d.Tone {
   return cause === 'not_oom' ? 'good' : cause === 'undecided' ? 'unsure' : 'bad';
 }
 
-function sitesSection({ evidence }: Verdict): d.MaybePart {
+export function sitesTable({ evidence }: Verdict): d.MaybePart {
   const sites = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
-  return d.section(
-    'SITES',
-    {},
-    d.table(
-      sites,
-      [
-        d.column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
-        d.names('call_site', ({ name }) => name),
-        d.column('blocks', ({ numbers }) => d.counted(numbers['blocks'] ?? 0, 'block')),
-      ],
-      { key: 'sites', isBare: true, keep: LATE.sites },
-    ),
+  return d.table(
+    sites,
+    [
+      d.column('live_bytes', ({ numbers }) => numbers['bytes'] ?? null),
+      d.names('call_site', ({ name }) => name),
+      d.column('blocks', ({ numbers }) => d.counted(numbers['blocks'] ?? 0, 'block')),
+    ],
+    { key: 'sites', isBare: true, keep: LATE.sites },
   );
 }
 

@@ -1,6 +1,6 @@
 /** One handle of a diagnosis in full, or the list of them. */
 
-import type { AccountingPart, AccountingTotal, ShowResult } from '../../model/results/common.js';
+import type { AccountingPart, AccountingTotal, ShowResult, VerdictCapture } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import * as d from '../document/document.js';
 import { excerpt, formatValue, titleOf, unitOf } from '../document/values.js';
@@ -31,15 +31,9 @@ export function showDocument(result: ShowResult, target: DiagnosedTarget = {}): 
       ),
       ...listParts(result, target),
       ...(accounting === null ? [] : accountParts(accounting)),
-      ...testParts(result),
+      ...testParts(result.tests),
       captures?.length === 0 && d.paragraph('every test ran: nothing has to be captured'),
-      ...(captures ?? []).map(({ title, settles, lines }) =>
-        d.section(
-          d.t`${d.as('title', title)} (settles: ${settles.map(causeName).join(', ')})`,
-          { key: 'captures', isOneOf: true },
-          ...FRAMEWORKS.map(([key, name]) => d.section(name, {}, d.paste(lines[key], { key }))),
-        ),
-      ),
+      ...captureSections(captures ?? [], {}),
       statementSection(result),
       ...sourceParts(result),
     ),
@@ -67,7 +61,7 @@ const OUTCOMES: Readonly<Record<string, readonly [string, d.Tone]>> = {
   not_testable: ['not tested', 'unsure'],
 };
 
-function testParts({ tests: asked }: ShowResult): d.MaybePart[] {
+export function testParts(asked: ShowResult['tests']): d.MaybePart[] {
   if (asked === null) return [];
   const { tests, missing, combination, rules } = asked;
   return [
@@ -100,12 +94,21 @@ function testParts({ tests: asked }: ShowResult): d.MaybePart[] {
   ];
 }
 
-export const FRAMEWORKS = [
+const FRAMEWORKS = [
   ['megatron_bridge', 'Megatron Bridge'],
   ['nemo', 'NeMo'],
   ['megatron_lm', 'Megatron-LM'],
   ['pytorch', 'PyTorch alone'],
 ] as const;
+
+export const captureSections = (captures: readonly VerdictCapture[], look: Pick<d.Section, 'isFolded'>) =>
+  captures.map(({ title, settles, lines }) =>
+    d.section(
+      d.t`${d.as('title', title)} (settles: ${settles.map(causeName).join(', ')})`,
+      { key: 'captures', isOneOf: true, ...look },
+      ...FRAMEWORKS.map(([key, name]) => d.section(name, {}, d.paste(lines[key], { key }))),
+    ),
+  );
 
 const FROM = { snapshot: 'the snapshot', log: 'the log', joined: 'snapshot and log joined' } as const;
 const momentTitle = wordOf('codes', 'account_moments');

@@ -153,7 +153,9 @@ describe('reportHtml', () => {
 
   it('marks the quoted line, and has what is not known with its lines to paste', () => {
     expect(textOf(byName(byId(page, 'evidence-E2'), 'pre')[0]!)).toContain('> 655  torch.OutOfMemoryError');
-    expect(byName(byId(page, 'unknown'), 'pre').map(textOf)).toEqual(['export A=1', '--a 1', 'a = 1']);
+    expect(byName(byId(page, 'unknown'), 'pre').map(textOf)).toEqual([
+      ...['export A=1', 'export A=1', '--a 1', 'a = 1'],
+    ]);
   });
 
   it('names what is not drawn', () => {
