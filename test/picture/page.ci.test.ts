@@ -123,7 +123,7 @@ describe('pages in a browser', () => {
 
     it('draws every view', async () => {
       const drawn = await page.evaluate<Record<string, number>>(`Object.fromEntries(
-        ['stacked', 'map', 'segments', 'flame', 'lifetimes'].map((id) => [id, [...document.querySelectorAll('#' + id + ' .view canvas')]
+        ['stacked', 'map', 'segments', 'flame'].map((id) => [id, [...document.querySelectorAll('#' + id + ' .view canvas')]
           .reduce((most, canvas) => {
             const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
             return Math.max(most, new Set(new Uint32Array(data.buffer)).size);

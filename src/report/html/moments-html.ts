@@ -42,7 +42,7 @@ export function viewSections({ devices }: ReportResult): (PageSection | null)[] 
       VIEW,
       READOUT,
       tables('Table: components', ({ moments }) =>
-        moments.flatMap(({ attribution, name }) => attributionParts(attribution, name)),
+        moments.flatMap(({ attribution, name }) => attributionParts(attribution, name, 0)),
       ),
     ),
     section(

@@ -10,7 +10,7 @@ import { afterEntry, plain } from '../text-pieces.js';
 import { textMaker } from '../words/fill-pieces.js';
 import { deviceTitle } from './device-title.js';
 
-/** Rows below this part of the device are summed up. */
+/** On a terminal. */
 const LEAST_SHARE = 0.002;
 /** Components with a column in the table of devices. */
 const MOST_COMPONENTS = 5;
@@ -73,7 +73,12 @@ function deviceSection(device: results.AttributedDevice, moment: string): d.Mayb
   );
 }
 
-export function attributionParts(device: results.AttributedDevice, moment: string): d.MaybePart[] {
+/** `leastShare`: of the device; smaller parts are summed up. */
+export function attributionParts(
+  device: results.AttributedDevice,
+  moment: string,
+  leastShare = LEAST_SHARE,
+): d.MaybePart[] {
   const { seq, total_bytes: total, components, accumulation } = device;
   const shareBy = (by: results.ComponentBytes['by']): number =>
     bytesOf(components.filter((row) => row.by === by)) / Math.max(1, total);
@@ -81,7 +86,7 @@ export function attributionParts(device: results.AttributedDevice, moment: strin
   const beyond = total - sumOf(components.map((row) => row.requested_bytes ?? 0));
   return [
     d.paragraph(textOf('live', device, { moment, after: afterEntry(seq) })),
-    componentTable(device),
+    componentTable(device, leastShare),
     d.paragraph(
       textOf('known', {
         ...{ rule_share: shareBy('rule'), inference_share: shareBy('inference'), none_share: shareBy('none') },
@@ -108,7 +113,7 @@ interface ComponentRow {
   readonly kind?: 'group' | 'others';
 }
 
-function componentTable({ components, total_bytes: total }: results.AttributedDevice): d.MaybePart {
+function componentTable({ components, total_bytes: total }: results.AttributedDevice, leastShare: number): d.MaybePart {
   const groups = [...groupBy(components, ({ component }) => component)].sort((a, b) => bytesOf(b[1]) - bytesOf(a[1]));
   const rows = groups.flatMap(([component, of]): ComponentRow[] => {
     const subs = [...groupBy(of, (row) => row.sub_component).values()];
@@ -118,7 +123,7 @@ function componentTable({ components, total_bytes: total }: results.AttributedDe
       rows: sub,
     });
     if (subs.length === 1) return [rowOf(of)];
-    const small = subs.filter((sub) => bytesOf(sub) < LEAST_SHARE * total);
+    const small = subs.filter((sub) => bytesOf(sub) < leastShare * total);
     const smaller = { component, part: `${small.length} smaller`, rows: small.flat(), kind: 'others' } as const;
     return [
       { component, part: null, rows: of, kind: 'group' },
