@@ -11,6 +11,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { profilerTimeline } from '../../parsers/profiler-timeline/index.js';
 import { MOST_POINTS } from '../../parsers/profiler-timeline/timeline-reader.js';
 import { detect } from '../../src/ingest/discover/detect.js';
+import { remedyOf } from '../../src/knowledge/errors.js';
 import type { ColumnBatch } from '../../src/model/columns.js';
 import { getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -391,7 +392,7 @@ describe('other files', () => {
       const detection = detect(PARSERS, head, { isNamed: true });
       expect(detection).toMatchObject({ status: 'failed', error: { code: 'MBF2404' } });
       expect(detect(PARSERS, head).status).toBe('skipped');
-      if (detection.status !== 'recognised') expect(detection.error.remedy).toContain('raw.json.gz');
+      if (detection.status !== 'recognised') expect(remedyOf(detection.error.code)).toContain('raw.json.gz');
     }
   });
 });
