@@ -1,5 +1,5 @@
 /** What `knobs` and `explain` return. */
-import type { AdviceEvidence, EvidenceGrade } from './advise.js';
+import type { AdviceEvidence, EvidenceGrade, SymptomHit } from './advise.js';
 
 /**
  * The effect of turning it on, or raising it. `depends`: on its value, or on other settings; `unknown`: not in any
@@ -122,16 +122,11 @@ export interface ExplainedKnob extends KnobRow {
   readonly disputes: readonly Reference[];
 }
 
-export interface ExplainedSymptom {
+export interface ExplainedSymptom extends Pick<SymptomHit, 'id' | 'symptom' | 'cause' | 'fix'> {
   readonly is: 'symptom';
-  /** `S1` to `S29`. */
-  readonly id: string;
   readonly name: string;
-  readonly symptom: string;
-  readonly cause: string;
   /** How the guides confirm it. */
   readonly confirm: string;
-  readonly fix: string;
   readonly disputes: readonly Reference[];
 }
 

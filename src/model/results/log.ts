@@ -235,12 +235,8 @@ export interface IterationsResult {
 
 export interface MemoryMetricResult
   extends Pick<RowOf<'log.memory_ranks'>, 'metric' | 'samples' | 'first_iteration' | 'last_iteration' | 'last_bytes'>,
-    Pick<RowOf<'log.memory_ranks'>, 'max_bytes' | 'last_value' | 'max_value'> {
-  /** Least squares over iterations after the first sampled one; null below three such samples. */
-  readonly growth_bytes_per_iteration: number | null;
-  /** Share of the variance that a straight line explains, 0 to 1. */
-  readonly growth_r2: number | null;
-}
+    Pick<RowOf<'log.memory_ranks'>, 'max_bytes' | 'last_value' | 'max_value'>,
+    Pick<RowOf<'log.memory_ranks'>, 'growth_bytes_per_iteration' | 'growth_r2'> {}
 
 export interface MemoryRank extends Pick<RowOf<'log.memory_ranks'>, 'attempt' | 'rank' | 'device'> {
   readonly position: RankPosition | null;
