@@ -1,5 +1,5 @@
 /** The closed lists of words. Everything that names a cause, a component or an action takes it from here. */
-import { ENUMS } from './columns.js';
+import type { ENUMS } from './columns.js';
 
 /** Why a run failed. `not_oom` and `undecided` are causes too. */
 export const CAUSES = [
@@ -159,17 +159,7 @@ export const STACKING_ORDER: readonly Component[] = [
   'unattributed',
 ];
 
-/**
- * Actions of a trace entry, in the order of their codes in the `event` table. `other` is an action unknown to this
- * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
- */
-export const TRACE_ACTIONS = ENUMS.trace_action;
 export type TraceAction = (typeof ENUMS)['trace_action'][number];
-
-/**
- * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
- */
-export const BLOCK_STATES = ENUMS.block_state;
 export type BlockState = (typeof ENUMS)['block_state'][number];
 
 /**
@@ -178,25 +168,10 @@ export type BlockState = (typeof ENUMS)['block_state'][number];
  */
 export type DumpTrigger = 'oom' | 'failure' | 'periodic' | 'manual';
 
-/** The pool of a segment; `unknown` where the file lacks it. */
-export const SEGMENT_TYPES = ENUMS.segment_type;
-
 /** What became of one file. */
 export type SourceStatus = 'ingested' | 'unchanged' | 'failed' | 'skipped';
 
-/**
- * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`:
- * an allocation that no profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`,
- * `_CATEGORY_TO_INDEX`.
- */
-export const PROFILER_CATEGORIES = ENUMS.profiler_category;
 export type ProfilerCategory = (typeof ENUMS)['profiler_category'][number];
-
-/**
- * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:
- * `_ACTION_TO_INDEX`.
- */
-export const PROFILER_ACTIONS = ENUMS.profiler_action;
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
 export const FORMATS = [

@@ -12,12 +12,11 @@ import { profilerTimeline } from '../../parsers/profiler-timeline/index.js';
 import { MOST_POINTS } from '../../parsers/profiler-timeline/timeline-reader.js';
 import { detect } from '../../src/ingest/discover/detect.js';
 import { remedyOf } from '../../src/knowledge/errors.js';
-import type { ColumnBatch } from '../../src/model/columns.js';
-import { getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
+
+import { type ColumnBatch, ENUMS, getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
-import { PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { claimed, strictSink } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
@@ -226,7 +225,7 @@ function sumsJson(list: readonly ProfilerEvent[]): string {
 }
 
 function finalBytes(rows: readonly Row[]): number[] {
-  const bytes = new Array<number>(PROFILER_CATEGORIES.length).fill(0);
+  const bytes = new Array<number>(ENUMS.profiler_category.length).fill(0);
   for (const row of rows) bytes[row.category]! += row.delta;
   return bytes;
 }
