@@ -1,7 +1,7 @@
 // Writes queries/queries.gen.ts, the types of the queries, and queries/layouts.gen.ts, the tables that are filled by
 // columns and the rows of all, where they are missing or older than a file of SQL; src/wasm/module.gen.ts, the
-// WebAssembly of src/wasm/assembly; and src/model/codes.gen.ts, the types of codes that have a sentence in
-// src/knowledge. Runs before every type-check, so it compiles its own few sources first: they do not import what it
+// WebAssembly of src/wasm/assembly; and src/model/codes.gen.ts, the closed lists of words and the types of codes that
+// have a sentence, of src/knowledge. Runs before every type-check, so it compiles its own few sources first: they do not import what it
 // writes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -61,13 +61,17 @@ const CODES = {
   HintKind: ['What the evidence makes of the advice in the message of PyTorch.', 'words/verdict hints'],
 };
 const codes = join(root, 'src', 'model', 'codes.gen.ts');
+const dataOf = (name) => parse(readFileSync(join(root, 'src', 'knowledge', `${name}.yaml`), 'utf8'));
+const constants = Object.entries(dataOf('vocabulary')).map(
+  ([name, words]) => `export const ${name.toUpperCase()} = ${JSON.stringify(words)} as const;\n`,
+);
 const types = Object.entries(CODES).map(([type, [text, ...tables]]) => {
   const keys = tables.flatMap((table) => {
     const [file, name] = table.split(' ');
-    const content = parse(readFileSync(join(root, 'src', 'knowledge', `${file}.yaml`), 'utf8'));
+    const content = dataOf(file);
     return Object.keys(name === undefined ? content : content[name]);
   });
   return `/** ${text} */\nexport type ${type} = ${keys.map((key) => `'${key}'`).join(' | ')};\n`;
 });
-const text = `// Generated from src/knowledge by \`npm run generate\`. Do not edit.\n${types.join('')}`;
+const text = `// Generated from src/knowledge by \`npm run generate\`. Do not edit.\n${constants.join('')}${types.join('')}`;
 if (timeOf(codes) === 0 || readFileSync(codes, 'utf8') !== text) writeFileSync(codes, text);

@@ -12,7 +12,6 @@ import { profilerTimeline } from '../../parsers/profiler-timeline/index.js';
 import { MOST_POINTS } from '../../parsers/profiler-timeline/timeline-reader.js';
 import { detect } from '../../src/ingest/discover/detect.js';
 import { remedyOf } from '../../src/knowledge/errors.js';
-
 import { type ColumnBatch, ENUMS, getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';

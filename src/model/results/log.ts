@@ -2,6 +2,7 @@
  * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`,
  * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
+import type { VERSION_NAMES } from '../codes.gen.js';
 import type { FirstFailureResult } from '../first-failure.js';
 import type { LaunchEnd } from '../launch-end.js';
 import type { Verdict } from '../verdict.js';
@@ -61,19 +62,8 @@ export interface ParallelSizes {
   readonly etp: number | null;
 }
 
-export const VERSION_NAMES = [
-  'torch',
-  'cuda',
-  'nccl',
-  'transformer_engine',
-  'megatron_core',
-  'megatron_bridge',
-  'nemo',
-  'deepspeed',
-  'transformers',
-  'python',
-  'driver',
-] as const;
+export { VERSION_NAMES } from '../codes.gen.js';
+
 export type VersionName = (typeof VERSION_NAMES)[number];
 
 export interface RunFacts {

@@ -2,27 +2,13 @@
  * Results of `mbforensics nsys`: what an Nsight Systems export knows. Times are ns since the start of the collection.
  * Null: not captured.
  */
+import type { DRIVER_OWNERS } from '../codes.gen.js';
 import type { NsysForm } from '../nsys-rows.js';
 import type { RowOf } from './row-of.js';
 
+export { DRIVER_OWNERS } from '../codes.gen.js';
+
 /** Whose an allocation of the driver is. `torch`: a segment of PyTorch's allocator, known by a memory snapshot. */
-export const DRIVER_OWNERS = [
-  'torch',
-  'nccl',
-  'nvshmem',
-  'cublas',
-  'cudnn',
-  'other_library',
-  'graph',
-  'context',
-  'async_pool',
-  'async_pool_unused',
-  'managed',
-  'static',
-  'pinned_host',
-  'torch_unmatched',
-  'other',
-] as const;
 export type DriverOwner = (typeof DRIVER_OWNERS)[number];
 
 export type NsysGpu = RowOf<'nsys.gpus'>;
