@@ -71,7 +71,7 @@ const types = Object.entries(CODES).map(([type, [text, ...tables]]) => {
     const content = dataOf(file);
     return Object.keys(name === undefined ? content : content[name]);
   });
-  return `/** ${text} */\nexport type ${type} = ${keys.map((key) => `'${key}'`).join(' | ')};\n`;
+  return `/** ${text} */ export type ${type} = ${keys.map((key) => `'${key}'`).join(' | ')};\n`;
 });
 const text = `// Generated from src/knowledge by \`npm run generate\`. Do not edit.\n${constants.join('')}${types.join('')}`;
 if (timeOf(codes) === 0 || readFileSync(codes, 'utf8') !== text) writeFileSync(codes, text);

@@ -169,14 +169,5 @@ export type LogFinding =
 /** What becomes a row of its own; failures become incidents, launches attempts. */
 export type KeptFinding = Exclude<LogFinding, FailureFinding | LaunchFinding>;
 
-/** A finding with its place. The place has the rank and device: those named in the line, else the writer's. */
-export type LogRow = Placed<KeptFinding>;
-export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
-
-/** Both in one object, for readers of few rows: making one for each of millions costs more than reading the line. */
-export function placedRow(finding: KeptFinding, place: LogPlace): LogRow {
-  return { ...finding, ...place };
-}
-
 /** A launch inside a file. */
 export type AttemptRow = Omit<TableRows['source_attempt'], 'sourceId'>;

@@ -211,15 +211,13 @@ export interface LogResult {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
 }
 
-export type IterationRow = RowOf<'log.iterations'>;
-
 export interface IterationsResult {
   readonly schema: 'mbforensics/iterations@1';
   readonly run: string;
   readonly summary: IterationSummary;
   readonly attempts: readonly (IterationSummary & { readonly attempt: number })[];
   /** In the order of attempts, files and lines; the last ones where `--limit` leaves some out. */
-  readonly rows: readonly IterationRow[];
+  readonly rows: readonly RowOf<'log.iterations'>[];
   readonly rows_left_out: number;
 }
 
