@@ -1,8 +1,8 @@
 // Writes queries/queries.gen.ts, the types of the queries, and queries/layouts.gen.ts, the tables that are filled by
 // columns and the rows of all, where they are missing or older than a file of SQL; src/wasm/module.gen.ts, the
 // WebAssembly of src/wasm/assembly; and src/model/codes.gen.ts, the closed lists of words and the types of codes that
-// have a sentence, of src/knowledge. Runs before every type-check, so it compiles its own few sources first: they do not import what it
-// writes.
+// have a sentence, of src/knowledge. Runs before every type-check, so it compiles its own few sources first: they do
+// not import what it writes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

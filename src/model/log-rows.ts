@@ -11,7 +11,7 @@ export { CONFIG_ORIGINS, ENV_ORIGINS, GAUGE_METRICS, MEMORY_METRICS, PHASES } fr
 
 /** Mark in front of the metric of a reading that cannot be true (`parsers/log/check-memory.ts`). */
 export const DOUBTFUL = 'doubtful.';
-/** Metrics of a memory line, in the words of `torch.cuda.memory_stats`. A key that is none of these is kept as printed. */
+/** Metrics of a memory line, in the words of `torch.cuda.memory_stats`. Any other key is kept as printed. */
 export type MemoryMetric = (typeof MEMORY_METRICS)[number];
 export type Phase = (typeof PHASES)[number];
 

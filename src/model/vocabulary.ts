@@ -1,4 +1,4 @@
-/** The closed lists of words. Those of more than a few are made of `src/knowledge/vocabulary.yaml`, with what they are. */
+/** The closed lists of words. Longer ones are made of `src/knowledge/vocabulary.yaml`, which describes the words. */
 import type { CAUSE_DETAILS, CAUSES, COMPONENTS } from './codes.gen.js';
 import { KIND_IS_OOM } from './codes.gen.js';
 import type { ENUMS } from './columns.js';

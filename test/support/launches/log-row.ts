@@ -4,7 +4,7 @@ import type { KeptFinding, LogPlace } from '../../../src/model/log-rows.js';
 export type LogRow = Placed<KeptFinding>;
 type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
 
-/** Both in one object; the program keeps them apart, because making one for each of millions costs more than reading. */
+/** Both in one object. The program does not make one for each of millions: that costs more than reading the line. */
 export function placedRow(finding: KeptFinding, place: LogPlace): LogRow {
   return { ...finding, ...place };
 }
