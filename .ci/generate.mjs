@@ -1,11 +1,13 @@
 // Writes queries/queries.gen.ts, the types of the queries, and queries/layouts.gen.ts, the tables that are filled by
-// columns and the rows of all, where they are missing or older than a file of SQL; and src/wasm/module.gen.ts, the
-// WebAssembly of src/wasm/assembly. Runs before every type-check, so it compiles its own few sources first: they do not
-// import what it writes.
+// columns and the rows of all, where they are missing or older than a file of SQL; src/wasm/module.gen.ts, the
+// WebAssembly of src/wasm/assembly; and src/model/codes.gen.ts, the closed lists of words and the types of codes that
+// have a sentence, of src/knowledge. Runs before every type-check, so it compiles its own few sources first: they do
+// not import what it writes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parse } from 'yaml';
 import { compileModule } from './compile-module.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -41,3 +43,35 @@ if (timeOf(module) < Math.max(...['', ...readdirSync(assembly)].map((path) => ti
   const wasm = compileModule(root, join(root, 'dist', 'generate'));
   writeFileSync(module, `export const MODULE =\n  '${wasm.toString('base64')}';\n`);
 }
+
+/** Types of codes: what they are, and the files of src/knowledge, or tables in one, whose keys they are. */
+const CODES = {
+  ErrorCode: ['Codes of errors.', 'errors'],
+  EvidenceCode: ['What a piece of evidence is.', 'words/evidence'],
+  StepKind: ['What to do next.', 'words/steps'],
+  CaptureId: ['What to record next time.', 'words/captures'],
+  SummaryKind: ['The summary of a verdict that no test gives: by what was seen of the run.', 'words/causes summaries'],
+  MissingKind: ['What is not known.', 'words/verdict missing'],
+  AppliedRule: [
+    'Rules of the view `verdict`, and what the kind of a line, a replay or another device decides.',
+    'words/verdict rules',
+    'words/verdict applied',
+  ],
+  TotalKind: ['What the parts of an account add up to.', 'words/verdict totals'],
+  HintKind: ['What the evidence makes of the advice in the message of PyTorch.', 'words/verdict hints'],
+};
+const codes = join(root, 'src', 'model', 'codes.gen.ts');
+const dataOf = (name) => parse(readFileSync(join(root, 'src', 'knowledge', `${name}.yaml`), 'utf8'));
+const constants = Object.entries(dataOf('vocabulary')).map(
+  ([name, words]) => `export const ${name.toUpperCase()} = ${JSON.stringify(words)} as const;\n`,
+);
+const types = Object.entries(CODES).map(([type, [text, ...tables]]) => {
+  const keys = tables.flatMap((table) => {
+    const [file, name] = table.split(' ');
+    const content = dataOf(file);
+    return Object.keys(name === undefined ? content : content[name]);
+  });
+  return `/** ${text} */ export type ${type} = ${keys.map((key) => `'${key}'`).join(' | ')};\n`;
+});
+const text = `// Generated from src/knowledge by \`npm run generate\`. Do not edit.\n${constants.join('')}${types.join('')}`;
+if (timeOf(codes) === 0 || readFileSync(codes, 'utf8') !== text) writeFileSync(codes, text);

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../src/cli/exit-codes.js';
-import { ERROR_REMEDIES } from '../src/model/errors.js';
+import { errorRemedies } from '../src/knowledge/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { describeTables } from '../src/store/check-tables.js';
 import { repoRoot as ROOT } from './store/scratch.js';
@@ -93,7 +93,7 @@ it('README and docs/*.md link only to what is packed with them', () => {
 
 it('docs/errors.md lists every error with its remedy', () => {
   const rows = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8').matchAll(/^\| (MBF\d+) \| [^|]+ \| (.+) \|$/gm);
-  expect([...rows].map(([, code, remedy]) => [code, remedy])).toEqual(Object.entries(ERROR_REMEDIES));
+  expect([...rows].map(([, code, remedy]) => [code, remedy])).toEqual(Object.entries(errorRemedies()));
 });
 
 it('docs/sql.md names every table of the store', async () => {

@@ -1,10 +1,11 @@
 /** Records of the JSON export as rows: `src/knowledge/inputs/nsys-records.yaml`. */
 import { loadData } from '../../src/knowledge/load-data.js';
+import { ENUMS } from '../../src/model/columns.js';
 import { getOrAdd } from '../../src/model/group-by.js';
-import { type NsysKind, NVTX_TYPES } from '../../src/model/nsys-rows.js';
+import type { NsysKind } from '../../src/model/nsys-rows.js';
 import { processNumber, threadNumber } from './emit.js';
 import type { RowField } from './row-builder.js';
-import { LABELS, NVTX_TYPE_NUMBERS } from './table-maps.js';
+import { labelsOf, NVTX_TYPE_NUMBERS } from './table-maps.js';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -95,9 +96,9 @@ function fieldOf(source: readonly string[], type: number, get: Get, texts: TextN
     case 'thread':
       return threadNumber(id(get(name)));
     case 'label':
-      return label(get(name), LABELS[second!]!, third!);
+      return label(get(name), labelsOf(second!), third!);
     case 'is':
-      return LABELS[name!]!.indexOf(second!);
+      return labelsOf(name!).indexOf(second!);
     case 'always':
       return Number(name);
     case 'product': {
@@ -105,7 +106,7 @@ function fieldOf(source: readonly string[], type: number, get: Get, texts: TextN
       return all >= 0n && all < 2n ** 53n ? all : 0n;
     }
     default:
-      return NVTX_TYPES.indexOf(NVTX_TYPE_NUMBERS.get(type) ?? 'other');
+      return ENUMS.nsys_nvtx_type.indexOf(NVTX_TYPE_NUMBERS.get(type) ?? 'other');
   }
 }
 

@@ -1,17 +1,7 @@
 /** The tables of an export that the questions need: `src/knowledge/inputs/nsys-tables.yaml`. */
 import { loadData } from '../../src/knowledge/load-data.js';
-import {
-  COPY_KINDS,
-  COPY_OPERATIONS,
-  MEMORY_KINDS,
-  MEMORY_OPERATIONS,
-  type NsysKind,
-  NVTX_TYPES,
-  type NvtxType,
-  POOL_OPERATIONS,
-  POOL_TYPES,
-  TRACED_LIBRARIES,
-} from '../../src/model/nsys-rows.js';
+import { ENUMS } from '../../src/model/columns.js';
+import type { NsysKind, NvtxType } from '../../src/model/nsys-rows.js';
 import { always, type ColumnMap, codes, labelled, narrow, processOf, product, threadOf, wide } from './column-maps.js';
 
 interface TableData {
@@ -28,10 +18,8 @@ export interface TableMap extends Omit<TableData, 'with' | 'columns'> {
   readonly columns: Readonly<Record<string, ColumnMap>>;
 }
 
-/** Lists of labels by the names that data has for them. */
-export const LABELS: Readonly<Record<string, readonly string[]>> = {
-  ...{ COPY_KINDS, COPY_OPERATIONS, MEMORY_KINDS, MEMORY_OPERATIONS, POOL_OPERATIONS, POOL_TYPES, TRACED_LIBRARIES },
-};
+/** Labels of a column that is an ENUM, by its name in the data. */
+export const labelsOf = (name: string): readonly string[] => ENUMS[name as keyof typeof ENUMS];
 
 const DATA = loadData('inputs/nsys-tables') as {
   readonly groups: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -42,7 +30,9 @@ const DATA = loadData('inputs/nsys-tables') as {
 export const NVTX_TYPE_NUMBERS: ReadonlyMap<number, NvtxType> = new Map(
   Object.entries(DATA.nvtx_types).map(([number, type]) => [Number(number), type]),
 );
-const NVTX_CODES = new Map([...NVTX_TYPE_NUMBERS].map(([number, type]) => [number, NVTX_TYPES.indexOf(type)]));
+const NVTX_CODES = new Map(
+  [...NVTX_TYPE_NUMBERS].map(([number, type]) => [number, ENUMS.nsys_nvtx_type.indexOf(type)]),
+);
 
 const FUNCTIONS: Readonly<Record<string, (name: string, ...more: string[]) => ColumnMap>> = {
   wide: (name) => wide(name),
@@ -52,11 +42,11 @@ const FUNCTIONS: Readonly<Record<string, (name: string, ...more: string[]) => Co
   narrow,
   process: processOf,
   thread: threadOf,
-  label: (name, list, other, missing?: string) => labelled(name, LABELS[list!]!, other!, missing),
-  is: (list, word) => always(LABELS[list]!.indexOf(word!)),
+  label: (name, list, other, missing?: string) => labelled(name, labelsOf(list!), other!, missing),
+  is: (list, word) => always(labelsOf(list).indexOf(word!)),
   always: (code) => always(Number(code)),
   product: (x, y, z) => product(x, y!, z!),
-  nvtx_type: (name) => codes(name, NVTX_CODES, NVTX_TYPES.indexOf('other')),
+  nvtx_type: (name) => codes(name, NVTX_CODES, ENUMS.nsys_nvtx_type.indexOf('other')),
   own: () => ({ from: [], fill: () => undefined }),
 };
 

@@ -3,10 +3,9 @@
  * numbers, the other a list of two lists, times and sums. Rows are emitted as columns; only the times of the second
  * form are kept in memory, 8 bytes per point.
  */
-import { ColumnBatch, LAYOUTS, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
+import { ColumnBatch, ENUMS, LAYOUTS, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { Note } from '../../src/model/tables.js';
-import { PROFILER_ACTIONS, PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
 
 const BATCH_ROWS = 16_384;
 /** 128 MiB of times, and more points than a profiler that has to hold all its events in memory can reach. */
@@ -18,8 +17,8 @@ const MOST_BYTES = 2 ** 50;
 const NS_PER_US = 1000n;
 const MOST_TIME = 2n ** 63n - 1n;
 /** The zero the plot starts from, then one sum a category. */
-const SUMS = PROFILER_CATEGORIES.length + 1;
-const DESTROY = PROFILER_ACTIONS.indexOf('destroy');
+const SUMS = ENUMS.profiler_category.length + 1;
+const DESTROY = ENUMS.profiler_action.indexOf('destroy');
 const PREEXISTING_TIME = '-1';
 
 type Form = 'undecided' | 'events' | 'sums';
@@ -46,7 +45,7 @@ export class TimelineReader {
   private times = new Float64Array(0);
   private timeCount = 0;
   /** Bytes of each category so far. */
-  private readonly total = new Float64Array(PROFILER_CATEGORIES.length);
+  private readonly total = new Float64Array(ENUMS.profiler_category.length);
   private lastTimeText = '';
   private lastTime = 0n;
   private oddSigns = 0;
@@ -164,7 +163,7 @@ export class TimelineReader {
     const time = this.times[this.entries]!;
     const timeNs = time < 0 ? null : BigInt(time) * NS_PER_US;
     let changed = false;
-    for (let category = 0; category < PROFILER_CATEGORIES.length; category += 1) {
+    for (let category = 0; category < ENUMS.profiler_category.length; category += 1) {
       const sum = this.bytes(numbers[category + 1]!);
       const delta = sum - total[category]!;
       total[category] = sum;
@@ -186,12 +185,12 @@ export class TimelineReader {
     const [time, actionText, bytesText, categoryText] = numbers as [string, string, string, string];
     const action = Number(actionText) - 1;
     const category = Number(categoryText);
-    if (PROFILER_ACTIONS[action] === undefined) this.odd(`${actionText} as an action`);
-    if (PROFILER_CATEGORIES[category] === undefined) this.odd(`${categoryText} as a category`);
+    if (ENUMS.profiler_action[action] === undefined) this.odd(`${actionText} as an action`);
+    if (ENUMS.profiler_category[category] === undefined) this.odd(`${categoryText} as a category`);
     const delta = this.bytes(bytesText);
     this.total[category]! += delta;
     if (Math.abs(this.total[category]!) > MOST_BYTES)
-      this.odd(`${PROFILER_CATEGORIES[category]} adds up to 2^50 bytes`);
+      this.odd(`${ENUMS.profiler_category[category]} adds up to 2^50 bytes`);
     if (action === DESTROY ? delta > 0 : delta < 0 && action < 2) this.oddSigns += 1;
     this.row(time === PREEXISTING_TIME ? null : this.timeNs(time), action, delta, category);
     this.entries += 1;

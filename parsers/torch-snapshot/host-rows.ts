@@ -4,9 +4,8 @@
  * (`getSegments`, `record_trace`). The dicts have the keys of a device's, with device −1; a segment is one block, and
  * the trace is one list.
  */
-import { type ColumnBatch, NULL_U8, putI64 } from '../../src/model/columns.js';
+import { type ColumnBatch, ENUMS, NULL_U8, putI64 } from '../../src/model/columns.js';
 import type { SnapshotSink } from '../../src/model/parser.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import type { SegmentFields } from './segment-rows.js';
 import { LIMITS } from './value-stack.js';
 
@@ -54,7 +53,7 @@ export class HostRows {
     const batch = this.eventBatch;
     const row = batch.rows++;
     batch.i32('seq')[row] = this.eventCount++;
-    batch.u8('action')[row] = entry.action === NULL_U8 ? TRACE_ACTIONS.indexOf('other') : entry.action;
+    batch.u8('action')[row] = entry.action === NULL_U8 ? ENUMS.trace_action.indexOf('other') : entry.action;
     batch.i64('addr').set(entry.wide.subarray(0, 2), row * 2);
     putI64(batch.i64('size_bytes'), row, entry.bytes);
     batch.i64('time_us').set(entry.wide.subarray(2, 4), row * 2);

@@ -2,7 +2,7 @@
  * PyTorch CUDA memory snapshots: what `torch.cuda.memory._dump_snapshot()` writes. See FORMAT.md for where the format
  * is defined, its generations, and what a file has lost.
  */
-import { ColumnBatch, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
+import { ColumnBatch, ENUMS, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type {
   ByteSource,
@@ -16,7 +16,6 @@ import type {
   Sniff,
 } from '../../src/model/parser.js';
 import { BATCH_ROWS } from '../../src/model/tables.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { TraceModule } from '../../src/wasm/trace-module.js';
 import { detectEncoding, encodingOf } from './encoding.js';
 import { detectFeatures } from './features.js';
@@ -228,7 +227,7 @@ function endSnapshot(
       entryBits: machine.entryBits,
       settings,
       frameExtras: [...machine.frameExtras.keys()],
-      actions: TRACE_ACTIONS.filter((_, code) => (machine.actionBits & (1 << code)) !== 0),
+      actions: ENUMS.trace_action.filter((_, code) => (machine.actionBits & (1 << code)) !== 0),
     }),
     settings,
     traceLengths: root.traceLengths,

@@ -3,10 +3,9 @@
  * before torch 2.1 also the only address), then go out as rows. Checks on the way what torch guarantees of a state
  * (FORMAT.md, invariants 1, 2 and 7).
  */
-import { type ColumnBatch, NULL_HIGH, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
+import { type ColumnBatch, ENUMS, NULL_HIGH, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import type { SnapshotSink } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
-import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
 import { doubled } from './text-interner.js';
 import { LIMITS } from './value-stack.js';
 
@@ -26,9 +25,9 @@ export interface SegmentFields {
   readonly blockCount: number;
 }
 
-const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
-const PENDING = BLOCK_STATES.indexOf('active_pending_free');
-const INACTIVE = BLOCK_STATES.indexOf('inactive');
+const ALLOCATED = ENUMS.block_state.indexOf('active_allocated');
+const PENDING = ENUMS.block_state.indexOf('active_pending_free');
+const INACTIVE = ENUMS.block_state.indexOf('inactive');
 
 export class SegmentRows {
   /** Violated invariants by kind, with an example each; see {@link SegmentRows.notes}. */
@@ -66,7 +65,9 @@ export class SegmentRows {
     stack: number,
   ): string | undefined {
     const code =
-      state === 'active_awaiting_free' ? PENDING : BLOCK_STATES.indexOf(state as (typeof BLOCK_STATES)[number]);
+      state === 'active_awaiting_free'
+        ? PENDING
+        : ENUMS.block_state.indexOf(state as (typeof ENUMS.block_state)[number]);
     if (code < 0) return `block.state is ${JSON.stringify(state.slice(0, 80))}`;
     if (this.pending >= LIMITS.pendingBlocks) return `a segment of more than ${LIMITS.pendingBlocks} blocks`;
     const row = this.pending++;
@@ -108,8 +109,8 @@ export class SegmentRows {
     putOptional(batch.i64('active_header_bytes'), row, fields.activeHeaderBytes);
     putOptional(batch.i64('requested_header_bytes'), row, fields.requestedHeaderBytes);
     batch.i64('stream').set(fields.wide.subarray(2, 4), row * 2);
-    const type = SEGMENT_TYPES.indexOf(fields.type as (typeof SEGMENT_TYPES)[number]);
-    batch.u8('segment_type')[row] = type < 0 ? SEGMENT_TYPES.indexOf('unknown') : type;
+    const type = ENUMS.segment_type.indexOf(fields.type as (typeof ENUMS.segment_type)[number]);
+    batch.u8('segment_type')[row] = type < 0 ? ENUMS.segment_type.indexOf('unknown') : type;
     batch.i32('pool')[row] = fields.pool;
     batch.u8('is_expandable')[row] = fields.expandable === NULL_U8 ? NULL_U8 : fields.expandable;
     batch.i32('stack_id')[row] = fields.stack;

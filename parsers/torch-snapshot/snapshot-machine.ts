@@ -3,15 +3,14 @@
  * from the window into the batch of events. What it asks for while it reads (a stack or a text that it does not know)
  * is answered here.
  */
-import { NULL_U8 } from '../../src/model/columns.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { ENUMS, NULL_U8 } from '../../src/model/columns.js';
 import type { EntryCalls } from '../../src/wasm/trace-module.js';
 import { PickleMachine } from './pickle-machine.js';
 import type { SnapshotParts } from './snapshot-shapes.js';
 import { STACK_HASH_START } from './stack-dictionary.js';
 import { ENTRY, KNOWN_TEXTS, LIMITS } from './value-stack.js';
 
-const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
+const OOM_ACTION = ENUMS.trace_action.indexOf('oom');
 /** Places of `COUNTS` in `decode.ts`. */
 const MEMO_COUNT = 0;
 const ROWS = 1;

@@ -8,14 +8,14 @@ import {
   batchBytes,
   ColumnBatch,
   type ColumnsOf,
+  ENUMS,
   LAYOUTS,
   NULL_HIGH,
   NULL_I32,
   NULL_U8,
 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
-import { ANNOTATION_STAGES, type Note } from '../../src/model/tables.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import type { Note } from '../../src/model/tables.js';
 import type { TraceModule } from '../../src/wasm/trace-module.js';
 import { clip, keyText, toJson } from './generic-values.js';
 import { HOST_DEVICE, HostRows } from './host-rows.js';
@@ -52,8 +52,8 @@ const STATE_BIT = bit('state');
 const BLOCKS_BIT = bit('blocks');
 const ANNOTATION_MASK = bit('stage') | bit('name');
 const SIZE_BIT = bit('size');
-const OTHER_ACTION = TRACE_ACTIONS.indexOf('other');
-const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
+const OTHER_ACTION = ENUMS.trace_action.indexOf('other');
+const OOM_ACTION = ENUMS.trace_action.indexOf('oom');
 const MAX_EXTRAS = 100_000;
 const MAX_EXTRA_CHARS = 16_000_000;
 /** By device and key; beyond them every value is a note of its own. */
@@ -153,7 +153,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.host = new HostRows(this.out, batches.hostEvents, batches.hostSegments);
     const { texts } = this.dictionary;
     for (const name of KEY_NAMES) this.keyOfText[texts.internText(name)] = KEY[name];
-    TRACE_ACTIONS.forEach((name, code) => {
+    ENUMS.trace_action.forEach((name, code) => {
       if (code !== OTHER_ACTION) this.actionOfText[texts.internText(name)] = code;
     });
     this.knownTexts = texts.count;
@@ -592,9 +592,9 @@ export abstract class SnapshotShapes extends ValueStack {
     const has = (key: number): boolean => (bits & (1 << key)) !== 0 && this.kinds[slots[key]!] === INT;
     const row = batch.rows++;
     const stage = this.dictionary.text(this.textAt(slots[KEY.stage]!, 'annotation.stage'));
-    const stageCode = ANNOTATION_STAGES.indexOf(stage as (typeof ANNOTATION_STAGES)[number]);
+    const stageCode = ENUMS.annotation_stage.indexOf(stage as (typeof ENUMS.annotation_stage)[number]);
     batch.i32('ordinal')[row] = this.annotations++;
-    batch.u8('stage')[row] = stageCode < 0 ? ANNOTATION_STAGES.indexOf('other') : stageCode;
+    batch.u8('stage')[row] = stageCode < 0 ? ENUMS.annotation_stage.indexOf('other') : stageCode;
     batch.i32('name_id')[row] = this.textAt(slots[KEY.name]!, 'annotation.name');
     const device = has(KEY.device) ? this.numbers[slots[KEY.device]!]! : NULL_I32;
     batch.i32('device')[row] = device >= 0 && device < MAX_DEVICES ? device : NULL_I32;

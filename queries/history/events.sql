@@ -5,7 +5,7 @@
 -- @param  from_seq INTEGER  first
 -- @param  to_seq   INTEGER  one past the last
 -- @col    seq        INTEGER
--- @col    action     ENUM     code as in TRACE_ACTIONS
+-- @col    action     ENUM     code as in the ENUM trace_action
 -- @col    addr       UBIGINT?
 -- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
 -- @col    stream     BIGINT?

@@ -25,7 +25,7 @@
 -- @col    growth_bytes    DOUBLE?  per iteration, least squares over these
 -- @col    r2              DOUBLE?
 -- @col    growth_late_bytes BIGINT? of the later half of these iterations; NULL with fewer than four
--- @col    growth_bytes_per_iteration DOUBLE? growth_bytes, if it is of enough iterations
+-- @col    growth_bytes_per_iteration DOUBLE? growth_bytes, if it is of enough iterations (run_threshold.fewest_samples)
 -- @col    growth_r2       DOUBLE?  of it: share of the variance that a straight line explains; NULL for a flat line
 -- @col    steady_bytes    DOUBLE?  growth_bytes_per_iteration, if it is a straight line, and more than nothing
 -- @needs  log_memory

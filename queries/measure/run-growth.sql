@@ -8,13 +8,13 @@
 -- @uses   _run.run_threshold
 -- @uses   log.memory_ranks
 -- @uses   measure.run_peak
--- @col    metric        VARCHAR
+-- @col    metric        VARCHAR   as `log memory` names it
 -- @col    rank          INTEGER?
 -- @col    rises         BIGINT    how often it rose above all values before it
--- @col    at_iterations BIGINT[]  the last ones of these
+-- @col    at_iterations BIGINT[]  the last ones of these, ascending
 -- @col    grown_bytes   BIGINT    in all
 -- @col    bytes_per_iteration DOUBLE? of a straight line, where it grows steadily
--- @col    full_at_iteration   BIGINT? when the peak reaches the device's total, growing on so
+-- @col    full_at_iteration   BIGINT? when the peak reaches the device's total, growing on so; memory outside PyTorch is not counted
 -- @needs  log_memory
 -- @why    Live memory first: the reserve follows it. A figure that is a largest value rises in any run, at first. A slope does not show
 --         whether memory grows from step to step or rose twice: the iterations do. Of the ranks, the one that is full first.

@@ -9,8 +9,8 @@
 -- @col    bytes           BIGINT
 -- @col    rank            INTEGER?
 -- @col    allocated_bytes BIGINT?  of the same rank, where the peak is of the reserve
--- @col    ranks           BIGINT   that print the figure
--- @col    least_bytes     BIGINT   of their largest figures
+-- @col    ranks           BIGINT   how many print the figure
+-- @col    least_bytes     BIGINT   the least of their largest figures
 -- @col    total_bytes     BIGINT?  NULL for a smaller one than the figure: it is of another device
 -- @col    share           DOUBLE?  of the device: of its total where that is known, else as the lines print it
 -- @col    share_by        VARCHAR? total or printed

@@ -4,7 +4,7 @@
 -- @param  device INTEGER
 -- @col    address    UBIGINT
 -- @col    size_bytes BIGINT  actual size
--- @col    state      ENUM    code as in BLOCK_STATES
+-- @col    state      ENUM    code as in the ENUM block_state
 -- @why    Where a replay has to end, block by block: a rule that is off by one shows nowhere else.
 SELECT address, size_bytes, state
 FROM block

@@ -10,7 +10,8 @@ import { pipeline } from 'node:stream/promises';
 import type { StoreToOpen } from '../ingest/options.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
 import { openStore as openWhole, type WaitingOptions } from '../ingest/store-to-open.js';
-import { MbfError } from '../model/errors.js';
+import { remedyOf } from '../knowledge/errors.js';
+import { type ErrorCode, MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
@@ -78,7 +79,7 @@ export async function failedSources(store: Store, runId: number): Promise<Opened
 /** The failure in a source row. */
 export function storedFailure(code: string | null, text: string | null): Failure {
   const known = code ?? 'MBF9001';
-  return { code: known, text: text ?? '', remedy: new MbfError(known as MbfError['code'], '').remedy, offset: null };
+  return { code: known, text: text ?? '', remedy: remedyOf(known as ErrorCode), offset: null };
 }
 
 export interface PathStoreOptions extends StoreResources {

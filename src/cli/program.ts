@@ -1,5 +1,6 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
+import { remedyOf } from '../knowledge/errors.js';
 import { hideSecrets } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
@@ -112,7 +113,7 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.done;
     const message = error.message.replace(/^error: /, '').replace(/\n.*/s, '');
-    if (json) context.out(errorDocument('MBF1001', message, new MbfError('MBF1001', '').remedy, EXIT.usage));
+    if (json) context.out(errorDocument('MBF1001', message, remedyOf('MBF1001'), EXIT.usage));
     return EXIT.usage;
   }
   const failure =
@@ -121,7 +122,7 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
   const text = hideSecrets(failure.describe());
   const { code, place } = failure;
   const near = code === 'MBF1003' && place.file !== undefined ? existingNear(place.file) : undefined;
-  const remedy = near === undefined ? failure.remedy : hideSecrets(`${near} ${failure.remedy}`);
+  const remedy = near === undefined ? remedyOf(code) : hideSecrets(`${near} ${remedyOf(code)}`);
   context.err(`mbforensics: error ${code}: ${text}\n  ${remedy}\n`);
   if (json) context.out(errorDocument(code, text, remedy, exitCode, place));
   const stacks = [error, failure.cause].filter((one) => one instanceof Error).map(({ stack }) => stack ?? '');

@@ -105,13 +105,8 @@ export class ColumnBatch {
   /** Fills this batch with the rows of `other`, which has the same layout and no more rows than fit. */
   copyFrom(other: ColumnBatch): void {
     this.rows = other.rows;
-    other.arrays.forEach((array, i) => {
-      const used =
-        other.layout.columns[i]!.kind === 'i64' || other.layout.columns[i]!.kind === 'u64'
-          ? other.rows * 2
-          : other.rows;
-      this.arrays[i]!.set(array.subarray(0, used));
-    });
+    for (const [i, array] of other.arrays.entries())
+      this.arrays[i]!.set(array.subarray(0, (array.length / other.capacity) * other.rows));
   }
 
   i64(name: string): Uint32Array {
@@ -119,9 +114,6 @@ export class ColumnBatch {
   }
   i32(name: string): Int32Array {
     return this.find(name) as Int32Array;
-  }
-  f64(name: string): Float64Array {
-    return this.find(name) as Float64Array;
   }
   u8(name: string): Uint8Array {
     return this.find(name) as Uint8Array;

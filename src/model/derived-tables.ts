@@ -1,8 +1,4 @@
 /** Numbers of what ingest derives from a memory snapshot: lifetimes, totals and labels. */
-import { ENUMS } from './columns.js';
-
-export const STACK_ORIGINS = ENUMS.stack_origin;
-
 /** `from_seq` of what was there before the first entry. */
 export const BEFORE_TRACE = -1;
 /** `to_seq`, and entries of other events, that are not in the trace. */

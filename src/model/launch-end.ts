@@ -1,21 +1,9 @@
+import type { LAUNCH_ENDINGS } from './codes.gen.js';
 import type { IncidentKind } from './vocabulary.js';
 
-/**
- * How a launch ended. `cancelled`: by its user, or by a signal from outside. `killed`: by SIGKILL, and no line shows
- * who sent it; the host may have been out of memory. `unknown`: no line shows it. A launcher that ends its processes
- * does not show why.
- */
-export const LAUNCH_ENDINGS = [
-  'finished',
-  'oom',
-  'failed',
-  'cancelled',
-  'time_limit',
-  'preempted',
-  'node_failure',
-  'killed',
-  'unknown',
-] as const;
+export { LAUNCH_ENDINGS } from './codes.gen.js';
+
+/** How a launch ended: as its lines show; a launcher that ends its processes does not show why. */
 export type LaunchEnding = (typeof LAUNCH_ENDINGS)[number];
 
 /** The end of a launch and the line that shows it; without one, the line of its last iteration. */

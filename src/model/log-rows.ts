@@ -3,62 +3,16 @@
  * format that read them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9);
  * value, unit and precision as printed are stored with the bytes.
  */
+import type { CONFIG_ORIGINS, ENV_ORIGINS, GAUGE_METRICS, MEMORY_METRICS, PHASES } from './codes.gen.js';
 import type { TableRows } from './columns.js';
 import type { IncidentKind } from './vocabulary.js';
 
-/**
- * Metrics of a memory line. Words are torch's (`torch.cuda.memory_stats`): `inactive_split` are unusable remainders of
- * split blocks. A key that is none of these is kept as printed.
- */
-export const MEMORY_METRICS = [
-  'allocated',
-  'max_allocated',
-  'active',
-  'max_active',
-  'inactive_split',
-  'max_inactive_split',
-  'reserved',
-  'max_reserved',
-  'requested',
-  'max_requested',
-  'private_pools',
-  'reserved_allocated',
-  /** Counts, not bytes: `value` holds them, `bytes` is null. */
-  'alloc_retries',
-  'ooms',
-  'allocated_count',
-  /** Of the whole device, as the driver sees it: context, NCCL and other processes included. */
-  'device_used',
-  'device_free',
-  'device_total',
-  /** Of the host. */
-  'host_used',
-  'host_total',
-] as const;
+export { CONFIG_ORIGINS, ENV_ORIGINS, GAUGE_METRICS, MEMORY_METRICS, PHASES } from './codes.gen.js';
+
 /** Mark in front of the metric of a reading that cannot be true (`parsers/log/check-memory.ts`). */
 export const DOUBTFUL = 'doubtful.';
+/** Metrics of a memory line, in the words of `torch.cuda.memory_stats`. Any other key is kept as printed. */
 export type MemoryMetric = (typeof MEMORY_METRICS)[number];
-
-/** Phases of a run, in DESIGN's words. */
-export const PHASES = [
-  'launch',
-  'model_build',
-  'optimizer_build',
-  'checkpoint_load',
-  'data_build',
-  'training',
-  'forward',
-  'backward',
-  'grad_finalize',
-  'optimizer_step',
-  'param_gather',
-  'eval',
-  'graph_capture',
-  'checkpoint_save',
-  'logging',
-  'finished',
-  'unknown',
-] as const;
 export type Phase = (typeof PHASES)[number];
 
 /**
@@ -121,32 +75,7 @@ export interface MemoryFinding
   readonly row: 'memory';
 }
 
-/**
- * What a gauge measures. A gauge is polled from outside at an interval (nvidia-smi, DCGM, the monitor thread of W&B,
- * Slurm's accounting). A memory line is printed by the process at a moment of its own, and `max_*` are peaks of its
- * allocator. Sampling misses a peak between two samples, so gauges are stored separately and never compete with peaks.
- */
-export const GAUGE_METRICS = [
-  /** Of one device, as the driver sees it, all processes and contexts included. */
-  'device_total',
-  'device_used',
-  'device_free',
-  /** What the driver and firmware keep for themselves (nvidia-smi `memory.reserved`, DCGM_FI_DEV_FB_RESERVED). */
-  'device_reserved',
-  /** Of one process on one device, as the driver sees it: its context, its PyTorch segments, NCCL, … */
-  'process_used',
-  /** Of a host. */
-  'host_total',
-  'host_used',
-  'host_free',
-  /**
-   * Resident memory of a process or a job step on the host; `process_max_rss` is the largest sample its monitor saw.
-   */
-  'process_rss',
-  'process_max_rss',
-  /** Bytes that the job may use of the host (Slurm `ReqMem`, Kubernetes limits). */
-  'host_limit',
-] as const;
+/** What a gauge measures: it is polled from outside at an interval. */
 export type GaugeMetric = (typeof GAUGE_METRICS)[number];
 
 /** One sample of a gauge. Its time is {@link LogPlace.timeUs}, its host {@link LogPlace.host}. */
@@ -180,26 +109,7 @@ export interface PhaseFinding
   readonly phase: Phase;
 }
 
-/**
- * Where a setting was found, strongest first: what the process reports of itself takes precedence over resolved
- * arguments, and these over what was configured.
- */
-export const CONFIG_ORIGINS = [
-  /** `using world size: …`, `Creating fp16 ZeRO stage 2 optimizer`: what the code does. */
-  'log banner',
-  /** Megatron's `arguments` block, DeepSpeed's printed configuration: resolved arguments. */
-  'log dump',
-  /** Bridge's `Configuration Summary`: non-defaults only. */
-  'log summary',
-  /** YAML printed into the log. */
-  'log yaml',
-  /** `run_config.yaml` of a checkpoint, `hparams.yaml`: written by the run. */
-  'run file',
-  /** A command line, in a script or echoed by `set -x`. */
-  'command line',
-  /** A configuration file written by a user. */
-  'config file',
-] as const;
+/** Where a setting was found, strongest first. */
 export type ConfigOrigin = (typeof CONFIG_ORIGINS)[number];
 
 /** The key is canonical, see `config-keys.ts`; `rawKey` is such as `--tensor-model-parallel-size`. */
@@ -208,19 +118,7 @@ export interface ConfigFinding extends Pick<TableRows['log_config'], 'key' | 'ra
   readonly origin: ConfigOrigin;
 }
 
-/** Strongest first. */
-export const ENV_ORIGINS = [
-  /** A copy of /proc/PID/environ. */
-  'process environ',
-  /** Output of `env`, `printenv`, `export -p`, torch's collect_env. */
-  'env dump',
-  /** `export X=…` echoed by `set -x`, or in a script; `X=… command`; `#SBATCH --export`. */
-  'script',
-  /** What Nsight Systems recorded of the process it launched. */
-  'nsys capture',
-  /** `env_vars` of a configuration: applied only where absent. */
-  'config file',
-] as const;
+/** Where a variable was found, strongest first. */
 export type EnvOrigin = (typeof ENV_ORIGINS)[number];
 
 /** Only variables that matter to memory, performance or identity of the run are kept (`env-keys.ts`); secrets never. */
@@ -270,15 +168,6 @@ export type LogFinding =
 
 /** What becomes a row of its own; failures become incidents, launches attempts. */
 export type KeptFinding = Exclude<LogFinding, FailureFinding | LaunchFinding>;
-
-/** A finding with its place. The place has the rank and device: those named in the line, else the writer's. */
-export type LogRow = Placed<KeptFinding>;
-export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
-
-/** Both in one object, for readers of few rows: making one for each of millions costs more than reading the line. */
-export function placedRow(finding: KeptFinding, place: LogPlace): LogRow {
-  return { ...finding, ...place };
-}
 
 /** A launch inside a file. */
 export type AttemptRow = Omit<TableRows['source_attempt'], 'sourceId'>;

@@ -2,29 +2,23 @@
  * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store
  * (`measureRun`) or read from a golden file; field names are those of the JSON.
  */
-import type { ParallelSizes } from './results/log.js';
+import type { DeviceAt } from './results/at.js';
+import type { RunFacts } from './results/log.js';
 import type { RowOf } from './results/row-of.js';
-import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
+import type { Verdict } from './verdict.js';
+import type { Component, IncidentKind } from './vocabulary.js';
 
 /** How a run ended. `stopped`: its log ends without a failure and without a completion line. */
 export const ENDINGS = ['completed', 'stopped', 'oom', 'failed', 'no_training'] as const;
 export type Ending = (typeof ENDINGS)[number];
 
-export interface MeasuredFailure {
+export interface MeasuredFailure extends Pick<RowOf<'log.incidents'>, 'rank' | 'iteration' | 'text' | 'file' | 'line'> {
   readonly kind: IncidentKind;
-  readonly rank: number | null;
   readonly stage: number | null;
-  readonly iteration: number | null;
-  readonly text: string;
-  readonly file: string;
-  readonly line: number;
 }
 
 /** `diagnose`'s verdict on the first failure. */
-export interface MeasuredVerdict {
-  readonly cause: Cause;
-  readonly detail: CauseDetail | null;
-  readonly confidence: Confidence;
+export interface MeasuredVerdict extends Pick<Verdict, 'cause' | 'detail' | 'confidence'> {
   readonly summary: string;
   /** Bytes of the request that failed; null where unknown. */
   readonly requested_bytes: number | null;
@@ -62,21 +56,17 @@ export interface MeasuredSite {
 }
 
 /** The peak of one device as a memory snapshot has it. */
-export interface MeasuredPeak {
+export interface MeasuredPeak extends Pick<DeviceAt, 'rank' | 'device' | 'basis' | 'reserved_bytes'> {
   readonly handle: string;
-  readonly rank: number | null;
-  readonly device: number;
   /**
    * `dump`: without a trace, the dumped state is used in place of the peak. `oom`: the state at the OOM and the refused
    * request, where they are larger.
    */
   readonly moment: 'peak' | 'oom' | 'dump';
-  readonly basis: 'actual' | 'approximate';
   /** With the refused request at an OOM. */
   readonly active_bytes: number;
   /** Of the refused request; null at any other moment. */
   readonly requested_bytes: number | null;
-  readonly reserved_bytes: number;
   readonly components: Readonly<Partial<Record<Component, number>>>;
   /** `[function, file, line]`. */
   readonly frames: readonly (readonly [name: string, file: string, line: number])[];
@@ -129,18 +119,13 @@ export interface Disturbance {
   readonly text: string;
 }
 
-export interface Measurement {
+export interface Measurement extends Pick<RunFacts, 'world_size' | 'parallel' | 'commits' | 'allocator_conf'> {
   readonly run: string;
   readonly label: string | null;
   readonly commit: string | null;
   readonly status: MeasuredStatus;
-  readonly world_size: number | null;
-  readonly parallel: ParallelSizes;
   readonly gpu: { readonly name: string | null; readonly total_bytes: number | null };
   readonly versions: Readonly<Record<string, string>>;
-  /** By what they are of: `run`, `megatron_lm`, … */
-  readonly commits: Readonly<Record<string, string>>;
-  readonly allocator_conf: string | null;
   readonly ranks: readonly MeasuredRank[];
   readonly peaks: readonly MeasuredPeak[];
   readonly steps: MeasuredSteps | null;

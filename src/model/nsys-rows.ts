@@ -2,30 +2,13 @@
  * Rows of an Nsight Systems export, as the parser emits them. Times are nanoseconds of the report's own clock, 0 at the
  * start of the collection (`nsys_report.clock_offset_ns` makes UTC of them), and may be negative. Processes and threads
  * are the operating system's numbers, taken out of the exporter's `globalPid` and `globalTid`. Upstream: Nsight Systems
- * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
- * What the columns of tables are, and the tables that they are from: `queries/schema/nsys.sql`.
+ * User Guide, "SQLite Schema Reference". What the columns of tables are, and the tables that they are from:
+ * `queries/schema/nsys.sql`; enumerations: `enums.sql` there.
  */
-import { ENUMS, LAYOUTS, type TableLayout, type TableRows } from './columns.js';
+import { type ENUMS, LAYOUTS, type TableLayout, type TableRows } from './columns.js';
 
-/** `memKind`, ENUM_CUDA_MEM_KIND, in the order of its numbers. */
-export const MEMORY_KINDS = ENUMS.nsys_memory_kind;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
-
-/** `memoryOperationType`, ENUM_CUDA_DEV_MEM_EVENT_OPER. */
-export const MEMORY_OPERATIONS = ENUMS.nsys_memory_operation;
-/** `operationType` of a memory pool, ENUM_CUDA_MEMPOOL_OPER. */
-export const POOL_OPERATIONS = ENUMS.nsys_pool_operation;
-/** `poolType`, ENUM_CUDA_MEMPOOL_TYPE. */
-export const POOL_TYPES = ENUMS.nsys_pool_type;
-/** `copyKind`, ENUM_CUDA_MEMCPY_OPER, in the order of its numbers. */
-export const COPY_KINDS = ENUMS.nsys_copy_kind;
-export const COPY_OPERATIONS = ENUMS.nsys_copy_operation;
-/** `eventType` of NVTX_EVENTS that matter here; the numbers are those of ENUM_NSYS_EVENT_TYPE. */
-export const NVTX_TYPES = ENUMS.nsys_nvtx_type;
-export type NvtxType = (typeof NVTX_TYPES)[number];
-/** Libraries whose calls nsys traces as ranges of their own. */
-export const TRACED_LIBRARIES = ENUMS.nsys_traced_library;
-export type TracedLibrary = (typeof TRACED_LIBRARIES)[number];
+export type MemoryKind = (typeof ENUMS)['nsys_memory_kind'][number];
+export type NvtxType = (typeof ENUMS)['nsys_nvtx_type'][number];
 
 export const NSYS_LAYOUTS = {
   memory: LAYOUTS.nsys_memory,

@@ -9,21 +9,9 @@ import type { RowOf } from './results/row-of.js';
 export type RunStateName = Exclude<LaunchEnding, 'unknown'> | 'running_or_cut' | 'ended_by_launcher';
 
 /** The fullest rank by its largest printed figure. */
-export interface RunPeak {
+export interface RunPeak extends Omit<RowOf<'measure.run_peak'>, 'of' | 'share_by'> {
   readonly of: 'reserved' | 'allocated';
-  readonly bytes: number;
-  readonly rank: number | null;
-  /** Of the same rank, where the peak is of the reserve. */
-  readonly allocated_bytes: number | null;
-  /** Ranks that print the figure, and the least of their largest ones. */
-  readonly ranks: number;
-  readonly least_bytes: number;
-  readonly total_bytes: number | null;
-  /** Share of the device, 0 to 1: of its total where that is known, else as the line prints it. */
-  readonly share: number | null;
   readonly share_by: 'total' | 'printed' | null;
-  /** Of the total or, from a printed share, as exact as that; memory outside PyTorch is part of it. */
-  readonly headroom_bytes: number | null;
 }
 
 export interface RunStep {
@@ -38,19 +26,7 @@ export interface RunStep {
 }
 
 /** A figure of the memory lines that rose above all values before it. */
-export interface RunGrowth {
-  /** As named by `log memory`. */
-  readonly metric: string;
-  readonly rank: number | null;
-  /** How often, the last such iterations in ascending order, and by how much in all. */
-  readonly rises: number;
-  readonly at_iterations: readonly number[];
-  readonly grown_bytes: number;
-  /** Of a straight line, where it grows steadily; else null. */
-  readonly bytes_per_iteration: number | null;
-  /** The iteration at which the peak reaches the device's total, growing on so; memory outside PyTorch not counted. */
-  readonly full_at_iteration: number | null;
-}
+export type RunGrowth = RowOf<'measure.run_growth'>;
 
 /** Out-of-memory errors after which the program went on. */
 export interface CaughtOoms {

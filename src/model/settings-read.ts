@@ -22,13 +22,7 @@ export type FoundVariable = Found;
 export interface FoundFigure extends Pick<RowOf<'log.values'>, 'name' | 'value' | 'text' | 'file' | 'line'> {}
 
 /** The last iteration that a log prints of one launch: training started with the settings printed above it. */
-export interface FoundIteration {
-  readonly iteration: number;
-  readonly attempt: number;
-  readonly file: string;
-  /** 1-based. */
-  readonly line: number;
-}
+export type FoundIteration = Pick<RowOf<'log.iterations'>, 'iteration' | 'attempt' | 'file' | 'line'>;
 
 /** What files contain of settings, read without a store. */
 export interface SettingsRead {

@@ -2,11 +2,9 @@
  * Row shapes of the small tables, as parsers emit them; the layouts of the columnar ones are made of `queries/schema/`.
  * The ids of the store (`snapshot_id`, `source_id`) are added by ingest.
  */
-import { ENUMS, type TableLayout, type TableRows } from './columns.js';
+import type { TableLayout, TableRows } from './columns.js';
 import type { LogPlace } from './log-rows.js';
 import type { IncidentKind } from './vocabulary.js';
-
-export const ANNOTATION_STAGES = ENUMS.annotation_stage;
 
 export const STACK_FRAME_LAYOUT = {
   table: 'stack_frame',

@@ -1,44 +1,13 @@
-/** The closed lists of words. Everything that names a cause, a component or an action takes it from here. */
-import { ENUMS } from './columns.js';
+/** The closed lists of words. Longer ones are made of `src/knowledge/vocabulary.yaml`, which describes the words. */
+import type { CAUSE_DETAILS, CAUSES, COMPONENTS } from './codes.gen.js';
+import { KIND_IS_OOM } from './codes.gen.js';
+import type { ENUMS } from './columns.js';
+
+export { CAUSE_DETAILS, CAUSES, COMPONENTS, STACKING_ORDER } from './codes.gen.js';
 
 /** Why a run failed. `not_oom` and `undecided` are causes too. */
-export const CAUSES = [
-  'fragmentation',
-  'capacity',
-  'external_pressure',
-  'graph_pools',
-  'synchronisation',
-  'leak',
-  'host_oom',
-  'not_oom',
-  'undecided',
-] as const;
 export type Cause = (typeof CAUSES)[number];
-
 /** A refinement of a cause; each belongs to exactly one. */
-export const CAUSE_DETAILS = {
-  split_remainder: 'fragmentation',
-  other_stream: 'fragmentation',
-  small_large_pool: 'fragmentation',
-  page_pinning: 'fragmentation',
-  oversize_rule: 'fragmentation',
-  other_process: 'external_pressure',
-  nccl: 'external_pressure',
-  sibling_ranks: 'external_pressure',
-  non_torch: 'external_pressure',
-  rounding: 'capacity',
-  transient_spike: 'capacity',
-  imbalance: 'capacity',
-  impossible_request: 'capacity',
-  fraction_limit: 'capacity',
-  nearly_full: 'capacity',
-  whole_step: 'capacity',
-  kv_cache_budget: 'capacity',
-  shm: 'host_oom',
-  dataloader: 'host_oom',
-  cgroup: 'host_oom',
-  refused_though_free: 'undecided',
-} as const satisfies Record<string, Cause>;
 export type CauseDetail = keyof typeof CAUSE_DETAILS;
 
 /**
@@ -51,125 +20,17 @@ export type WholeStepOutcome = 'fits' | 'close' | 'beyond' | 'unlike';
 export const CONFIDENCES = ['proven', 'high', 'medium', 'low'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
 
-/** Kinds of failure lines. See {@link isOomKind} for which of them are memory failures. */
-export const INCIDENT_KINDS = [
-  'cuda_oom',
-  'cuda_oom_driver',
-  'cuda_oom_graph_capture',
-  'hip_oom',
-  'xpu_oom',
-  'npu_oom',
-  'hpu_oom',
-  'mps_oom',
-  'jax_oom',
-  'tf_oom',
-  'nccl_oom',
-  'nccl_not_oom',
-  'nccl_unknown',
-  'cublas',
-  'cublas_not_oom',
-  'cudnn',
-  'cudnn_unknown',
-  'host_oom',
-  'shm_oom',
-  'dataloader_worker_killed',
-  'kv_cache_budget',
-  'shared_mem_not_oom',
-  'illegal_access_not_oom',
-  'illegal_access_near_oom',
-  'nvml_assert_in_oom_path',
-  'negative_text',
-  'not_oom',
-  'config_error',
-  'timeout',
-  'connection_lost',
-  'hardware',
-  'time_limit',
-  'cancelled',
-  'preempted',
-  'killed',
-  'other',
-] as const;
-export type IncidentKind = (typeof INCIDENT_KINDS)[number];
-
-const NOT_MEMORY: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
-  'nccl_unknown',
-  'cudnn_unknown',
-  'illegal_access_near_oom',
-  'negative_text',
-  'dataloader_worker_killed',
-  'config_error',
-  'timeout',
-  'connection_lost',
-  'hardware',
-  'time_limit',
-  'cancelled',
-  'preempted',
-  'killed',
-  'other',
-]);
+/** Kinds of failure lines. */
+export type IncidentKind = keyof typeof KIND_IS_OOM;
+export const INCIDENT_KINDS = Object.keys(KIND_IS_OOM) as readonly IncidentKind[];
 
 /** Whether a failure of this kind is a memory failure. Follows from the kind alone, never from the text again. */
-export function isOomKind(kind: IncidentKind): boolean {
-  return !kind.endsWith('not_oom') && !NOT_MEMORY.has(kind);
-}
+export const isOomKind = (kind: IncidentKind): boolean => KIND_IS_OOM[kind];
 
 /** What bytes are for. */
-export const COMPONENTS = [
-  'parameter',
-  'gradient',
-  'optimizer_state',
-  'activation',
-  'logits_loss',
-  'recompute',
-  'communication',
-  'moe_dispatch',
-  'workspace',
-  'graph_pool',
-  'fp8_buffer',
-  'offload_buffer',
-  'checkpoint',
-  'kv_cache',
-  'input',
-  'temporary',
-  'before_recording',
-  'unattributed',
-] as const;
 export type Component = (typeof COMPONENTS)[number];
 
-/** Components in the order in which pictures stack them, the lowest first: the long-lived ones are at the bottom. */
-export const STACKING_ORDER: readonly Component[] = [
-  'parameter',
-  'optimizer_state',
-  'gradient',
-  'before_recording',
-  'graph_pool',
-  'kv_cache',
-  'fp8_buffer',
-  'offload_buffer',
-  'communication',
-  'moe_dispatch',
-  'workspace',
-  'checkpoint',
-  'input',
-  'activation',
-  'logits_loss',
-  'recompute',
-  'temporary',
-  'unattributed',
-];
-
-/**
- * Actions of a trace entry, in the order of their codes in the `event` table. `other` is an action unknown to this
- * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
- */
-export const TRACE_ACTIONS = ENUMS.trace_action;
 export type TraceAction = (typeof ENUMS)['trace_action'][number];
-
-/**
- * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
- */
-export const BLOCK_STATES = ENUMS.block_state;
 export type BlockState = (typeof ENUMS)['block_state'][number];
 
 /**
@@ -178,25 +39,10 @@ export type BlockState = (typeof ENUMS)['block_state'][number];
  */
 export type DumpTrigger = 'oom' | 'failure' | 'periodic' | 'manual';
 
-/** The pool of a segment; `unknown` where the file lacks it. */
-export const SEGMENT_TYPES = ENUMS.segment_type;
-
 /** What became of one file. */
 export type SourceStatus = 'ingested' | 'unchanged' | 'failed' | 'skipped';
 
-/**
- * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`:
- * an allocation that no profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`,
- * `_CATEGORY_TO_INDEX`.
- */
-export const PROFILER_CATEGORIES = ENUMS.profiler_category;
 export type ProfilerCategory = (typeof ENUMS)['profiler_category'][number];
-
-/**
- * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:
- * `_ACTION_TO_INDEX`.
- */
-export const PROFILER_ACTIONS = ENUMS.profiler_action;
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
 export const FORMATS = [

@@ -6,9 +6,8 @@ import { expect, it } from 'vitest';
 import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { readStacks } from '../../src/derive/stacks/read-stacks.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { getI64, LAYOUTS, NULL_HIGH } from '../../src/model/columns.js';
+import { ENUMS, getI64, LAYOUTS, NULL_HIGH } from '../../src/model/columns.js';
 import type { Dictionary } from '../../src/model/parser.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { SNAPSHOTS } from '../support/corpus.js';
 import { bytesSource } from '../support/decode.js';
 import { withLibrary } from '../support/library-sql.js';
@@ -57,7 +56,12 @@ async function parsed(path: string): Promise<Trace> {
             traces[of.device[row]!] = trace;
             expect(of.seq[row]).toBe(trace.length);
             const line: Row = [
-              ...[TRACE_ACTIONS[of.action[row]!]!, wide(of.addr, row), wide(of.size_bytes, row), wide(of.stream, row)],
+              ...[
+                ENUMS.trace_action[of.action[row]!]!,
+                wide(of.addr, row),
+                wide(of.size_bytes, row),
+                wide(of.stream, row),
+              ],
               ...[wide(of.time_us, row), of.pool[row]! < 0 ? null : of.pool[row]!],
               stackOf(dictionary, of.stack_id[row]!),
               texts(dictionary, of.compile_context_id[row]!),

@@ -89,7 +89,7 @@ corpusSuite('pictures of real recordings', paths, () => {
       for (const { seq, kind } of page.marks.slice(0, 8)) {
         if (seq < page.firstSeq) continue;
         const [totals] = await store.select(`FROM totals_at(${snapshotId}, ${device}, ${seq})`);
-        const [level] = course.levels([{ from: seq, to: seq, columns: 1 }]);
+        const [level] = course([{ from: seq, to: seq, columns: 1 }]);
         const figures = (name: string): number => Number(totals![name]);
         expect({
           where: `${name}: ${kind} ${seq}`,

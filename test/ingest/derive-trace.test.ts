@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DeviceTrace, Traces } from '../../src/ingest/derive/derive-trace.js';
 import { deriveLives } from '../../src/ingest/derive/trace-lives.js';
-import { ColumnBatch, getI64, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
+import { ColumnBatch, ENUMS, getI64, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
 import { poolNumbers } from '../../src/model/pool-numbers.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
+import type { TraceAction } from '../../src/model/vocabulary.js';
 import { SEED } from '../support/level.js';
 import { finalState } from '../support/snapshot-rows.js';
 import { batchOf } from '../support/trace-entries.js';
@@ -30,7 +30,7 @@ function derive(devices: readonly (readonly Event[])[], batchRows: number): Trac
       const row = batch.rows++;
       batch.i32('device')[row] = device;
       batch.i32('seq')[row] = seq;
-      batch.u8('action')[row] = TRACE_ACTIONS.indexOf(event.action);
+      batch.u8('action')[row] = ENUMS.trace_action.indexOf(event.action);
       const addr = batch.i64('addr');
       addr[row * 2] = event.addr === null ? 0 : Number(event.addr & 0xffffffffn);
       addr[row * 2 + 1] = event.addr === null ? NULL_HIGH : Number(event.addr >> 32n);
@@ -94,7 +94,7 @@ function expectSame(devices: readonly (readonly Event[])[], batchRows: number): 
   expect(of.devices()).toEqual(
     expected.map(({ disorder: _, ...device }) => ({
       ...device,
-      actions: new Map(TRACE_ACTIONS.filter((a) => device.actions.has(a)).map((a) => [a, device.actions.get(a)!])),
+      actions: new Map(ENUMS.trace_action.filter((a) => device.actions.has(a)).map((a) => [a, device.actions.get(a)!])),
     })),
   );
   expect(of.notes().map(({ kind, device, seq, count }) => [kind, device, seq, count])).toEqual(
@@ -110,7 +110,7 @@ const addresses = [0n, 512n, HALF, HALF + 512n, 0x7f0000000000n, 0x7f0000000200n
 const event: fc.Arbitrary<Event> = fc.record({
   action: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom<TraceAction>('alloc', 'free_requested', 'free_completed') },
-    { weight: 1, arbitrary: fc.constantFrom<TraceAction>(...TRACE_ACTIONS) },
+    { weight: 1, arbitrary: fc.constantFrom<TraceAction>(...ENUMS.trace_action) },
   ),
   addr: fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...addresses) }, { weight: 1, arbitrary: fc.constant(null) }),
   size: fc.oneof(fc.nat(4096), fc.integer({ min: 0, max: 2 ** 40 })),
@@ -143,7 +143,12 @@ describe('derived columns of a trace', () => {
   it('have every entry as it was, with more addresses, sizes and stacks than 16 bits can number', () => {
     const count = 70_000;
     const entries = Array.from({ length: count }, (_, n) => ({
-      ...{ action: TRACE_ACTIONS.indexOf('alloc'), address: 0x7f0000000000 + n * 512, sizeBytes: n + 1, stream: 0 },
+      ...{
+        action: ENUMS.trace_action.indexOf('alloc'),
+        address: 0x7f0000000000 + n * 512,
+        sizeBytes: n + 1,
+        stream: 0,
+      },
       ...{ timeUs: n, stackId: n % 7 === 0 ? -1 : n, tail: [-1, -1, -1] as const },
     }));
     const traces = new Traces();

@@ -9,11 +9,10 @@ import { deriveOoms } from '../../src/ingest/derive/derive-ooms.js';
 import { Traces } from '../../src/ingest/derive/derive-trace.js';
 import { historyRow } from '../../src/ingest/derive/history-rows.js';
 import { type DeviceLives, deriveLives } from '../../src/ingest/derive/trace-lives.js';
-import { type ColumnBatch, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
-import { STACK_ORIGINS } from '../../src/model/derived-tables.js';
+import { type ColumnBatch, ENUMS, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
 import { poolNumbers } from '../../src/model/pool-numbers.js';
 import type { MempoolId } from '../../src/model/pool-words.js';
-import { SEGMENT_TYPES, TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
+import type { TraceAction } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { eventRows, finalStateOf, type History, history, play as playHistory } from '../allocator/history.js';
 import { dumpOf, play, SETTINGS_AND_STEPS, steps } from '../allocator/plays.js';
@@ -81,7 +80,7 @@ async function derive(sample: Sample): Promise<{ readonly snapshotId: number; re
   const batch = batchOf(
     entries.map(({ action, address, bytes, stream = 0, stack = -1 }, i) => ({
       ...{
-        action: TRACE_ACTIONS.indexOf(action as TraceAction),
+        action: ENUMS.trace_action.indexOf(action as TraceAction),
         address,
         sizeBytes: bytes ?? 0,
         stream,
@@ -172,7 +171,7 @@ function blocksOf({ segments, blocks }: AllocatorState, storedPool: (pool: numbe
     stream: orNull(segments.stream[blocks.segment[i]!]!),
     pool: storedPool(segments.pool[blocks.segment[i]!]!),
     stack_id: known(blocks.stackId[i]!),
-    stack_origin: STACK_ORIGINS[blocks.stackOrigin[i]!],
+    stack_origin: ENUMS.stack_origin[blocks.stackOrigin[i]!],
   }));
 }
 
@@ -181,7 +180,7 @@ function segmentsOf({ segments }: AllocatorState, storedPool: (pool: number) => 
     address: segments.address[i],
     total_bytes: segments.totalBytes[i],
     stream: orNull(segments.stream[i]!),
-    segment_type: SEGMENT_TYPES[segments.small[i] === 1 ? 0 : 1],
+    segment_type: ENUMS.segment_type[segments.small[i] === 1 ? 0 : 1],
     pool: storedPool(segments.pool[i]!),
     is_expandable: segments.expandable[i],
     is_inferred: segments.inferred[i],

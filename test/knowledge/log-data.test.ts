@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
+import { ENUMS } from '../../src/model/columns.js';
 import { GAUGE_METRICS, MEMORY_METRICS } from '../../src/model/log-rows.js';
-import { NSYS_LAYOUTS, NVTX_TYPES } from '../../src/model/nsys-rows.js';
+import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
 import { anyOf, checkShape, oneOf, type Shape } from '../../src/text/check-shape.js';
 
@@ -44,9 +45,9 @@ const MARK: Shape = { literal: 'string', what: 'string' };
 const TOPIC: Shape = { topic: 'string', pattern: 'string', 'flags?': oneOf('i') };
 const NSYS_KIND = oneOf(...Object.keys(NSYS_LAYOUTS));
 const NSYS_COLUMN =
-  /(?:wide|needed|(?:needed_)?text|narrow|process|thread|nvtx_type) \w+|label \w+ [A-Z_]+ \w+(?: \w+)?|is [A-Z_]+ \w+|always -?\d+|product(?: \w+){3}|own/;
+  /(?:wide|needed|(?:needed_)?text|narrow|process|thread|nvtx_type) \w+|label \w+ nsys_[a-z_]+ \w+(?: \w+)?|is nsys_[a-z_]+ \w+|always -?\d+|product(?: \w+){3}|own/;
 const NSYS_FIELD =
-  /(?:int|time|text) [\w.|]+(?: \d+)?|own \w+(?: \w+)?|(?:process|thread) \w+|label [\w.|]+ [A-Z_]+ \w+|is [A-Z_]+ \w+|always \d+|product(?: [\w.]+){3}|nvtx_type/;
+  /(?:int|time|text) [\w.|]+(?: \d+)?|own \w+(?: \w+)?|(?:process|thread) \w+|label [\w.|]+ nsys_[a-z_]+ \w+|is nsys_[a-z_]+ \w+|always \d+|product(?: [\w.]+){3}|nvtx_type/;
 const FILES: readonly (readonly [string, Shape])[] = [
   ['log-examples', { '*': 'string' }],
   ['log-prefixes', { parts: { '*': 'string' }, labels: [PREFIX], rules: [PREFIX] }],
@@ -133,7 +134,7 @@ const FILES: readonly (readonly [string, Shape])[] = [
     'inputs/nsys-tables',
     {
       groups: { '*': { '*': NSYS_COLUMN } },
-      nvtx_types: { '*': oneOf(...NVTX_TYPES) },
+      nvtx_types: { '*': oneOf(...ENUMS.nsys_nvtx_type) },
       tables: [
         {
           ...{ table: 'string', kind: NSYS_KIND, needs: ['string'], with: ['string'], columns: { '*': NSYS_COLUMN } },

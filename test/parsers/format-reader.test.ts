@@ -7,7 +7,8 @@ import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/forma
 import { parseLogTime } from '../../parsers/log/log-time.js';
 import { SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
-import { type AttemptRow, type LogRow, placedRow } from '../../src/model/log-rows.js';
+import type { AttemptRow } from '../../src/model/log-rows.js';
+import { type LogRow, placedRow } from '../support/launches/log-row.js';
 
 const facts = { title: '', producer: 'test', versions: '', source: '', anchors: ['anchor'] };
 const NUMBER: LineFormat = {

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openByteSource } from '../../src/ingest/read/byte-source.js';
-import type { LogRow } from '../../src/model/log-rows.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
+import type { LogRow } from '../support/launches/log-row.js';
 import { readLogRows, unreadFigures } from './read-log.js';
 
 const memoryOf = (rows: readonly LogRow[]) => rows.filter((row) => row.row === 'memory');

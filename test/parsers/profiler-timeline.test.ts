@@ -11,12 +11,11 @@ import { PARSERS } from '../../parsers/index.js';
 import { profilerTimeline } from '../../parsers/profiler-timeline/index.js';
 import { MOST_POINTS } from '../../parsers/profiler-timeline/timeline-reader.js';
 import { detect } from '../../src/ingest/discover/detect.js';
-import type { ColumnBatch } from '../../src/model/columns.js';
-import { getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
+import { remedyOf } from '../../src/knowledge/errors.js';
+import { type ColumnBatch, ENUMS, getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
-import { PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { claimed, strictSink } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
@@ -225,7 +224,7 @@ function sumsJson(list: readonly ProfilerEvent[]): string {
 }
 
 function finalBytes(rows: readonly Row[]): number[] {
-  const bytes = new Array<number>(PROFILER_CATEGORIES.length).fill(0);
+  const bytes = new Array<number>(ENUMS.profiler_category.length).fill(0);
   for (const row of rows) bytes[row.category]! += row.delta;
   return bytes;
 }
@@ -391,7 +390,7 @@ describe('other files', () => {
       const detection = detect(PARSERS, head, { isNamed: true });
       expect(detection).toMatchObject({ status: 'failed', error: { code: 'MBF2404' } });
       expect(detect(PARSERS, head).status).toBe('skipped');
-      if (detection.status !== 'recognised') expect(detection.error.remedy).toContain('raw.json.gz');
+      if (detection.status !== 'recognised') expect(remedyOf(detection.error.code)).toContain('raw.json.gz');
     }
   });
 });

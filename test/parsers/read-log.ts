@@ -2,9 +2,10 @@
 import { expect } from 'vitest';
 import { explainLog } from '../../parsers/log/index.js';
 import { readLogBytes } from '../../parsers/log/read-log.js';
-import { type AttemptRow, type LogRow, placedRow } from '../../src/model/log-rows.js';
+import type { AttemptRow } from '../../src/model/log-rows.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { UnmatchedGroup } from '../../src/model/results/format.js';
+import { type LogRow, placedRow } from '../support/launches/log-row.js';
 
 export function readLog(log: string | Buffer): { readonly rows: LogRow[]; readonly attempts: AttemptRow[] } {
   const rows: LogRow[] = [];

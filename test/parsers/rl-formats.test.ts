@@ -7,8 +7,8 @@ import { REINFORCEMENT_LEARNING_FORMATS } from '../../parsers/log/formats/index.
 import { readLogBytes } from '../../parsers/log/read-log.js';
 import { sniffLog } from '../../parsers/log/sniff.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
-import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { IncidentRow } from '../../src/model/tables.js';
+import { type LogRow, placedRow } from '../support/launches/log-row.js';
 import { samplesOf } from '../support/log-samples.js';
 
 interface Read {

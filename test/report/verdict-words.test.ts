@@ -1,36 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { loadData } from '../../src/knowledge/load-data.js';
 import { fill, wordTable } from '../../src/report/words/fill.js';
 
-const MODEL = readFileSync(new URL('../../src/model/verdict.ts', import.meta.url), 'utf8').replace(
-  / \/\/ .*|\/\*[\s\S]*?\*\//g,
-  '',
-);
-
-/** The codes of a union type of `src/model/verdict.ts`, and of the types in it. */
-function codesOf(type: string): string[] {
-  const union = new RegExp(`type ${type} =([^;]*);`).exec(MODEL)![1]!;
-  const types = union.replace(/'\w+'/g, '').match(/\w+/g) ?? [];
-  return [...[...union.matchAll(/'(\w+)'/g)].map(([, code]) => code!), ...types.flatMap(codesOf)].sort();
-}
-
 const codes = (table: object): string[] => Object.keys(table).sort();
-
-it('every code of a verdict has words, and no others have', () => {
-  const evidence = codesOf('EvidenceKind').filter((kind) => kind !== 'failing_site');
-  expect(codes(loadData('words/evidence') as object)).toEqual(evidence);
-  expect(codes(loadData('words/steps') as object)).toEqual(codesOf('StepKind'));
-  expect(codes(loadData('words/captures') as object)).toEqual(codesOf('CaptureId'));
-  expect(codes(wordTable('causes', 'summaries'))).toEqual(codesOf('SummaryKind'));
-  expect(codes(wordTable('verdict', 'missing'))).toEqual(codesOf('MissingKind'));
-  expect(codes(wordTable('verdict', 'rules'))).toEqual(codesOf('RuleId'));
-  expect(codes({ ...wordTable('verdict', 'rules'), ...wordTable('verdict', 'applied') })).toEqual(
-    codesOf('AppliedRule'),
-  );
-  expect(codes(wordTable('verdict', 'totals'))).toEqual(codesOf('TotalKind'));
-  expect(codes(wordTable('verdict', 'hints'))).toEqual(codesOf('HintKind'));
-});
 
 it('every reason of a check has words, and no others have', () => {
   const model = readFileSync(new URL('../../src/model/results/compare.ts', import.meta.url), 'utf8');

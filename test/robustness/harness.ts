@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { ERROR_REMEDIES, type ErrorCode, kindOfError } from '../../src/model/errors.js';
+import { remedyOf } from '../../src/knowledge/errors.js';
+import { type ErrorCode, kindOfError } from '../../src/model/errors.js';
 import type { IngestSource } from '../../src/model/results/common.js';
 import type { Store } from '../../src/store/store.js';
 import { type Answer, buildCli } from '../support/cli.js';
@@ -147,7 +148,7 @@ export function expectClearError(source: IngestSource): void {
   expect(error, `${source.path} has no error`).not.toBeNull();
   if (error === null) return;
   const code = error.code as ErrorCode;
-  expect(ERROR_REMEDIES[code], error.code).toBeDefined();
+  expect(remedyOf(code), error.code).toBeDefined();
   expect(kindOfError(code), `${error.code} ${error.text}`).toBe('input');
   expect(error.text.length, error.text.slice(0, 300)).toBeLessThan(400);
   expect(error.text).not.toMatch(/\n|undefined|NaN|\[object/);

@@ -13,8 +13,8 @@ import {
   u32,
   u64,
 } from '../../samples/generate/write/pickle-writer.js';
+import { ENUMS } from '../../src/model/columns.js';
 import { MIB } from '../../src/model/units.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import {
   BASE,
   type Dict,
@@ -65,7 +65,7 @@ const SLOT = 60_000;
  * choose them; the line follows.
  */
 function collidingFrames(count: number): Buffer {
-  const known = new Set<string>([...KEY_NAMES, ...TRACE_ACTIONS, 'device_traces', 'traces']);
+  const known = new Set<string>([...KEY_NAMES, ...ENUMS.trace_action, 'device_traces', 'traces']);
   known.delete('other');
   const firstId = known.size + 1; // `files` is the file's own first string
   const inverse = inverseOf(0xc2b2ae35);

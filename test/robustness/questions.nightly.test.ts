@@ -21,10 +21,10 @@ import { describeState } from '../../src/findings/state/describe-state.js';
 import { drawSegments } from '../../src/findings/state/draw-segments.js';
 import { describePeaks } from '../../src/findings/state/live/peaks.js';
 import { describeTimelines } from '../../src/findings/timeline/timeline.js';
+import { ENUMS } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import { GROUP_KEYS, GROUPINGS } from '../../src/model/results/peak.js';
 import { MIB } from '../../src/model/units.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { diagnose } from '../findings/verdict/worded.js';
 import { scratchDirectory } from '../store/scratch.js';
@@ -143,7 +143,7 @@ const address = fc.oneof(
 );
 const event: fc.Arbitrary<Dict> = fc
   .record({
-    action: fc.constantFrom(...TRACE_ACTIONS, 'invented'),
+    action: fc.constantFrom(...ENUMS.trace_action, 'invented'),
     at: address,
     bytes: size,
     stream: fc.constantFrom(0, 7, 2 ** 46),

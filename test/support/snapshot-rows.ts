@@ -1,6 +1,6 @@
 /** A snapshot of one device as rows, and the forms that walks over a trace and memory_viz's own rules read it in. */
 import type { FinalState, WalkEvents } from '../../src/allocator/walk/walk-input.js';
-import { BLOCK_STATES, SEGMENT_TYPES, TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { ENUMS } from '../../src/model/columns.js';
 import type { VizSnapshot } from './memory-viz-oracle.js';
 
 export interface SegmentRow {
@@ -54,7 +54,7 @@ export function finalState({ segments, blocks }: Pick<SnapshotRows, 'segments' |
       address: Float64Array.from(segments, ({ address }) => address),
       totalBytes: Float64Array.from(segments, ({ bytes }) => bytes),
       stream: Float64Array.from(segments, ({ stream = 0 }) => orNaN(stream)),
-      type: Uint8Array.from(segments, ({ type = 'large' }) => indexIn(SEGMENT_TYPES, type)),
+      type: Uint8Array.from(segments, ({ type = 'large' }) => indexIn(ENUMS.segment_type, type)),
       pool: Int32Array.from(segments, ({ pool = 0 }) => pool),
       expandable: Uint8Array.from(segments, ({ expandable }) => (expandable ? 1 : 0)),
     },
@@ -63,7 +63,7 @@ export function finalState({ segments, blocks }: Pick<SnapshotRows, 'segments' |
       address: Float64Array.from(blocks, ({ address }) => address),
       sizeBytes: Float64Array.from(blocks, ({ bytes }) => bytes),
       requestedBytes: Float64Array.from(blocks, ({ requested = -1 }) => requested),
-      state: Uint8Array.from(blocks, ({ state = 'active_allocated' }) => indexIn(BLOCK_STATES, asWritten(state))),
+      state: Uint8Array.from(blocks, ({ state = 'active_allocated' }) => indexIn(ENUMS.block_state, asWritten(state))),
       stackId: Int32Array.from(blocks, ({ stack = -1 }) => stack),
     },
   };
@@ -74,7 +74,7 @@ export function walkEvents(events: readonly EventRow[], firstSeq = 0): WalkEvent
   return {
     count: events.length,
     seq: Int32Array.from(events, (_, i) => firstSeq + i),
-    action: Uint8Array.from(events, ({ action }) => indexIn(TRACE_ACTIONS, action)),
+    action: Uint8Array.from(events, ({ action }) => indexIn(ENUMS.trace_action, action)),
     address: Float64Array.from(events, ({ address }) => orNaN(address)),
     sizeBytes: Float64Array.from(events, ({ bytes }) => orNaN(bytes)),
     stream: Float64Array.from(events, ({ stream = 0 }) => orNaN(stream)),

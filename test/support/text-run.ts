@@ -9,7 +9,6 @@ import {
   CONFIG_ORIGINS,
   ENV_ORIGINS,
   type LogPlace,
-  type LogRow,
 } from '../../src/model/log-rows.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { GIB, MIB } from '../../src/model/units.js';
@@ -19,6 +18,7 @@ import type { Store } from '../../src/store/store.js';
 import type { SqlValue } from '../../src/store/to-duckdb.js';
 import { plainIncident } from '../../src/text/plain-incident.js';
 import { scratchDirectory } from '../store/scratch.js';
+import type { LogRow } from './launches/log-row.js';
 import { newStore } from './new-store.js';
 
 export type Row = DistributedPartial<LogRow>;

@@ -5,8 +5,8 @@ import { isDigitBlind, withAnyWidth } from '../../parsers/log/formats/digit-blin
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { LineTemplates } from '../../parsers/log/line-template.js';
 import { type LogOutput, logVocabulary, readLog, readLogBytes } from '../../parsers/log/read-log.js';
-import { placedRow } from '../../src/model/log-rows.js';
 import { bytesSource } from '../support/decode.js';
+import { placedRow } from '../support/launches/log-row.js';
 import { samplesOf } from '../support/log-samples.js';
 
 const PLAIN = logVocabulary(LOG_FORMATS, false);

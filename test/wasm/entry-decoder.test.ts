@@ -12,7 +12,7 @@ import {
   pickled,
   Raw,
 } from '../../samples/generate/write/pickle-writer.js';
-import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { ENUMS } from '../../src/model/columns.js';
 import { below, pickOf } from '../fuzz/mutate-bytes.js';
 import type { Decoded } from '../support/decode.js';
 import { runs } from '../support/level.js';
@@ -83,7 +83,9 @@ function randomPickle(knobs: Knobs): Buffer {
     ])();
   };
   const values = (at: number): Dict => ({
-    action: usually() ? pick(TRACE_ACTIONS.slice(0, 4)) : pick([...TRACE_ACTIONS, 'unheard', new PyText('alloc')]),
+    action: usually()
+      ? pick(ENUMS.trace_action.slice(0, 4))
+      : pick([...ENUMS.trace_action, 'unheard', new PyText('alloc')]),
     addr: random() < 0.999 ? pick(ADDRESSES) : pick(WIDE),
     size:
       !knobs.refused || random() < 0.999 ? pick(SIZES.slice(0, usually() ? 9 : 12)) : pick([-1, 2n ** 53n, 2n ** 60n]),

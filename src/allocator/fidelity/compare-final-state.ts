@@ -8,7 +8,7 @@ export interface DumpedState {
     readonly count: number;
     readonly address: Float64Array;
     readonly sizeBytes: Float64Array;
-    /** Index in BLOCK_STATES. */
+    /** Index in ENUMS.block_state. */
     readonly state: Uint8Array;
   };
 }

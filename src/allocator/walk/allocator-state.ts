@@ -23,8 +23,6 @@ export interface StateSegments {
   readonly firstBlock: Int32Array;
 }
 
-export { STACK_ORIGINS } from '../../model/derived-tables.js';
-
 /** Active blocks (allocated or pending free) in ascending order of address. */
 export interface StateBlocks {
   readonly count: number;
@@ -36,13 +34,13 @@ export interface StateBlocks {
   readonly maxBytes: Float64Array;
   /** −1 where unknown. */
   readonly requestedBytes: Float64Array;
-  /** Index in BLOCK_STATES: 0 allocated, 1 pending free. */
+  /** Index in ENUMS.block_state: 0 allocated, 1 pending free. */
   readonly state: Uint8Array;
   /** Row of the segment. */
   readonly segment: Int32Array;
   /** −1 where unknown. */
   readonly stackId: Int32Array;
-  /** Index in {@link STACK_ORIGINS}. */
+  /** Index in ENUMS.stack_origin. */
   readonly stackOrigin: Uint8Array;
   /** The alloc event, −1 if it is before the trace or the walk has not reached it. */
   readonly allocSeq: Int32Array;

@@ -8,7 +8,7 @@ export interface FinalState {
     readonly totalBytes: Float64Array;
     /** NaN where unknown. */
     readonly stream: Float64Array;
-    /** Index in SEGMENT_TYPES: 0 small, 1 large, anything else unknown. */
+    /** Index in ENUMS.segment_type: 0 small, 1 large, anything else unknown. */
     readonly type: Uint8Array;
     /** The caller's number of the pool id; 0 and −1 = default pool. */
     readonly pool: Int32Array;
@@ -22,7 +22,7 @@ export interface FinalState {
     readonly sizeBytes: Float64Array;
     /** NaN or negative where unknown. */
     readonly requestedBytes: Float64Array;
-    /** Index in BLOCK_STATES. */
+    /** Index in ENUMS.block_state. */
     readonly state: Uint8Array;
     /** −1 where unknown. */
     readonly stackId: Int32Array;
@@ -33,7 +33,7 @@ export interface FinalState {
 export interface WalkEvents {
   readonly count: number;
   readonly seq: Int32Array;
-  /** Index in TRACE_ACTIONS. */
+  /** Index in ENUMS.trace_action. */
   readonly action: Uint8Array;
   readonly address: Float64Array;
   readonly sizeBytes: Float64Array;

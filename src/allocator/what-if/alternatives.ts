@@ -95,7 +95,7 @@ function mostPending({ events, allocation, start, settings }: Recording): number
   return most;
 }
 
-/** Index in BLOCK_STATES. */
+/** Index in ENUMS.block_state. */
 const PENDING = 1;
 
 /** Moments looked at. */

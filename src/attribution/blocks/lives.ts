@@ -4,7 +4,7 @@
  */
 
 import { roundTo512 } from '../../allocator/rounding.js';
-import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
+import { ENUMS } from '../../model/columns.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 
 export interface Lives {
@@ -45,7 +45,7 @@ export interface LifeColumns {
   readonly stack_origin: Uint8Array;
 }
 
-const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+const FREE_EVENT = ENUMS.stack_origin.indexOf('free_event');
 
 /** Puts the {@link Lives} of `count` blocks together from rows, each in its place at once: 33 bytes a block. */
 export class LivesBuilder {

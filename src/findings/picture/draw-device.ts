@@ -57,19 +57,13 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
   const bounds = { firstSeq, lastSeq };
   // The highest state of the drawn course: where the trace contradicts itself, the walk has another one.
   const course = courseOf(blocks, segments.all, components.length, bounds);
-  const [whole] = course.levels([wholeRange(bounds)]);
+  const [whole] = course([wholeRange(bounds)]);
   const peakColumn = whole!.active.indexOf(maxOf(whole!.active));
   const peakSeq = whole!.at[peakColumn]!;
   const peakBytes = whole!.active[peakColumn]!;
   const ranges = chooseRanges({ ...bounds, oomSeqs, peakSeq: Math.max(firstSeq, peakSeq), steps });
   const firstTimeUs = span === undefined || span.untimed > 0 ? null : span.first_time_us;
-  const { levels, isOrdered } = await withTimes(
-    store,
-    id,
-    [whole!, ...course.levels(ranges.slice(1))],
-    ranges,
-    firstTimeUs,
-  );
+  const { levels, isOrdered } = await withTimes(store, id, [whole!, ...course(ranges.slice(1))], ranges, firstTimeUs);
   const moments = [...new Set([...oomSeqs.slice(0, 1), peakSeq, lastSeq])];
   const chosen = chooseBlocks(blocks, bounds, moments, options.mostBlocks);
   const { drawn: pageSegments, bands } = segments;

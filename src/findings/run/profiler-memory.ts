@@ -1,11 +1,12 @@
 /** `mbforensics log profile`: what memory was for over time, as torch.profiler reports it. */
+
+import { ENUMS } from '../../model/columns.js';
 import type {
   ProfilerCategoryResult,
   ProfilerMemoryResult,
   ProfilerMoment,
   ProfilerTimeline,
 } from '../../model/results/profiler.js';
-import { PROFILER_CATEGORIES } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 
@@ -40,7 +41,7 @@ async function describeTimeline(store: Store, row: TimelineRow, stretches: numbe
     ordinal: state.ordinal,
     total_bytes: state.total,
     categories: Object.fromEntries(
-      PROFILER_CATEGORIES.map((category, i) => [category, state.bytes[i]!]),
+      ENUMS.profiler_category.map((category, i) => [category, state.bytes[i]!]),
     ) as ProfilerMoment['categories'],
   });
   const { before, peak } = course;
@@ -60,14 +61,16 @@ async function describeTimeline(store: Store, row: TimelineRow, stretches: numbe
 
 function categoryResults({ peak, max, maxTimeUs, min, now }: Course, start: number | null): ProfilerCategoryResult[] {
   if (peak === null) return [];
-  return PROFILER_CATEGORIES.map((category, i) => ({
-    category,
-    at_peak_bytes: peak.bytes[i]!,
-    max_bytes: max[i]!,
-    max_since_start_us: start === null || Number.isNaN(maxTimeUs[i]!) ? null : maxTimeUs[i]! - start,
-    min_bytes: min[i]!,
-    end_bytes: now.bytes[i]!,
-  })).sort((a, b) => b.at_peak_bytes - a.at_peak_bytes);
+  return ENUMS.profiler_category
+    .map((category, i) => ({
+      category,
+      at_peak_bytes: peak.bytes[i]!,
+      max_bytes: max[i]!,
+      max_since_start_us: start === null || Number.isNaN(maxTimeUs[i]!) ? null : maxTimeUs[i]! - start,
+      min_bytes: min[i]!,
+      end_bytes: now.bytes[i]!,
+    }))
+    .sort((a, b) => b.at_peak_bytes - a.at_peak_bytes);
 }
 
 interface State {
@@ -87,9 +90,9 @@ class Course {
   peak: State | null = null;
   /** The first moment of the largest total of each stretch that has an entry. */
   readonly stretches: (State | undefined)[];
-  readonly max = new Float64Array(PROFILER_CATEGORIES.length).fill(Number.NEGATIVE_INFINITY);
-  readonly maxTimeUs = new Float64Array(PROFILER_CATEGORIES.length).fill(Number.NaN);
-  readonly min = new Float64Array(PROFILER_CATEGORIES.length).fill(Number.POSITIVE_INFINITY);
+  readonly max = new Float64Array(ENUMS.profiler_category.length).fill(Number.NEGATIVE_INFINITY);
+  readonly maxTimeUs = new Float64Array(ENUMS.profiler_category.length).fill(Number.NaN);
+  readonly min = new Float64Array(ENUMS.profiler_category.length).fill(Number.POSITIVE_INFINITY);
   private readonly startUs: number;
   private readonly stretchUs: number;
 
@@ -134,7 +137,7 @@ class Course {
 }
 
 function blank(): State {
-  return { ordinal: -1, timeUs: Number.NaN, total: 0, bytes: new Float64Array(PROFILER_CATEGORIES.length) };
+  return { ordinal: -1, timeUs: Number.NaN, total: 0, bytes: new Float64Array(ENUMS.profiler_category.length) };
 }
 
 /** A copy of `state`, in the place of one that is not needed any more. */

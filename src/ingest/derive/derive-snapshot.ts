@@ -4,12 +4,11 @@
  */
 import type { RunFigures } from '../../attribution/blocks/attribution.js';
 import type { Lives } from '../../attribution/blocks/lives.js';
-import { type ColumnBatch, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
+import { type ColumnBatch, ENUMS, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import type { Dictionary, RowSink, SharedMemory, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { IncidentRow, Note, TraceOomRow } from '../../model/tables.js';
-import { BLOCK_STATES } from '../../model/vocabulary.js';
 import { TraceModule } from '../../wasm/trace-module.js';
 import { ContentKeys, type StackKeys } from '../read/content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
@@ -21,8 +20,8 @@ import type { TraceLabels } from './label-trace.js';
 import type { TraceSteps } from './steps.js';
 import { type DeviceLives, deriveLives } from './trace-lives.js';
 
-const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
-const INACTIVE = BLOCK_STATES.indexOf('inactive');
+const ALLOCATED = ENUMS.block_state.indexOf('active_allocated');
+const INACTIVE = ENUMS.block_state.indexOf('inactive');
 
 /** Segments and blocks of one device at the dump, added up. */
 type Sums = 'reservedBytes' | 'allocatedBytes' | 'activeBytes' | 'inactiveBytes' | 'largestInactiveBlockBytes';

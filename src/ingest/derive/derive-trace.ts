@@ -3,11 +3,11 @@
  * alone: counts, sums, and breaches of their order. Sizes on trace entries are *requested* bytes; nothing here knows
  * actual block sizes (that is `src/wasm/assembly/walk.ts`).
  */
-import { type ColumnBatch, LAYOUTS, type TableRows } from '../../model/columns.js';
+import { type ColumnBatch, ENUMS, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import { BATCH_ROWS, type Note } from '../../model/tables.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../model/vocabulary.js';
+import type { TraceAction } from '../../model/vocabulary.js';
 import { TraceModule } from '../../wasm/trace-module.js';
 
 type Deltas = 'requestedDeltaBytes' | 'requestedDeltaPeakBytes' | 'reservedDeltaBytes' | 'reservedDeltaPeakBytes';
@@ -89,10 +89,10 @@ export class Traces {
         device,
         events: figures.events,
         actions: new Map(
-          TRACE_ACTIONS.map((action, code) => [action, counts[code]!] as const).filter(([, n]) => n > 0),
+          ENUMS.trace_action.map((action, code) => [action, counts[code]!] as const).filter(([, n]) => n > 0),
         ),
-        firstAction: TRACE_ACTIONS[figures.firstAction]!,
-        lastAction: TRACE_ACTIONS[figures.lastAction]!,
+        firstAction: ENUMS.trace_action[figures.firstAction]!,
+        lastAction: ENUMS.trace_action[figures.lastAction]!,
         unmatchedFreeBytes: figures.unmatched,
         requestedDeltaBytes: figures.requested,
         requestedDeltaPeakBytes: figures.requestedPeak,

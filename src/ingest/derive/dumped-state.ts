@@ -1,12 +1,10 @@
 /** What walks need of a snapshot besides its traces, collected from the rows as they pass. */
 import type { FinalState } from '../../allocator/walk/walk-input.js';
-import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH, NULL_U8 } from '../../model/columns.js';
+import { type ColumnBatch, ENUMS, getI64, LAYOUTS, NULL_HIGH, NULL_U8 } from '../../model/columns.js';
 import type { Dictionary } from '../../model/parser.js';
-import { ANNOTATION_STAGES } from '../../model/tables.js';
-import { BLOCK_STATES } from '../../model/vocabulary.js';
 import { type Annotation, marksStep } from './steps.js';
 
-const INACTIVE = BLOCK_STATES.indexOf('inactive');
+const INACTIVE = ENUMS.block_state.indexOf('inactive');
 
 interface DeviceDump {
   readonly segments: Record<'address' | 'bytes' | 'stream' | 'type' | 'pool' | 'expandable', number[]>;
@@ -92,7 +90,7 @@ export class StepAnnotations {
   add(batch: ColumnBatch): void {
     const { ordinal, stage, name_id, device, time_us } = batch.columns(LAYOUTS.annotation);
     for (let row = 0; row < batch.rows; row += 1) {
-      const of = ANNOTATION_STAGES[stage[row]!];
+      const of = ENUMS.annotation_stage[stage[row]!];
       const text = this.stepName(name_id[row]!);
       const timeUs = known(time_us, row, Number.NaN);
       if (text === null || Number.isNaN(timeUs) || (of !== 'START' && of !== 'END')) continue;

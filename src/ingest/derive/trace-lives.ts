@@ -13,10 +13,10 @@ import type { FinalState } from '../../allocator/walk/walk-input.js';
 import type { BlockLabel } from '../../attribution/blocks/labels.js';
 import type { Lives } from '../../attribution/blocks/lives.js';
 import { stepCuts } from '../../derive/step-cuts.js';
-import { type ColumnBatch, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
-import { MAX_BUCKETS, STACK_ORIGINS } from '../../model/derived-tables.js';
+import { type ColumnBatch, ENUMS, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
+import { MAX_BUCKETS } from '../../model/derived-tables.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
-import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
+import type { TraceAction } from '../../model/vocabulary.js';
 import type { TraceModule } from '../../wasm/trace-module.js';
 import type { Traces } from './derive-trace.js';
 import type { TraceLabels } from './label-trace.js';
@@ -183,9 +183,9 @@ function openWalk({ module }: Traces, settings: AllocatorSettings, pools: PoolNu
     exports.setDivision(interval, Math.min(divisions, 2 ** 31 - 1));
 }
 
-const SMALL = SEGMENT_TYPES.indexOf('small');
-const LARGE = SEGMENT_TYPES.indexOf('large');
-const INACTIVE = BLOCK_STATES.indexOf('inactive');
+const SMALL = ENUMS.segment_type.indexOf('small');
+const LARGE = ENUMS.segment_type.indexOf('large');
+const INACTIVE = ENUMS.block_state.indexOf('inactive');
 /** Bit of a segment whose class is inferred: see `assembly/segments.ts`. */
 const INFERRED_SMALL = 2;
 
@@ -257,7 +257,7 @@ interface Course {
   readonly label: Int32Array | undefined;
 }
 
-const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+const FREE_EVENT = ENUMS.stack_origin.indexOf('free_event');
 
 /** The lives in the memory of the module, valid until it is called again. */
 function livesIn(module: TraceModule, of: Pick<Lives, 'count' | 'starts' | 'events'>): Lives {

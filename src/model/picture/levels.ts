@@ -7,27 +7,23 @@
 /** A block or segment that is open at the end of the trace. */
 export const OPEN_SEQ = 2_147_483_647;
 
-/** Blocks in any order. The state after entry `seq` has those with `from <= seq < to`; `from` −1: before the trace. */
-export interface BlockColumns {
+/** Segments, or mapped runs of expandable ones. The state after entry `seq` has those with `from <= seq < to`. */
+export interface SegmentColumns {
   readonly count: number;
+  /** −1: before the trace. */
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** Entry of the free request if the block waits for a stream from there to `to`; else `to` or later. */
-  readonly pending: Int32Array;
   readonly bytes: Float64Array;
-  /** Index of the component. */
-  readonly component: Uint8Array;
   /** 1: in a private pool (of a CUDA graph or a MemPool). */
   readonly isPrivate: Uint8Array;
 }
 
-/** Segments, or mapped runs of expandable ones. */
-export interface SegmentColumns {
-  readonly count: number;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  readonly bytes: Float64Array;
-  readonly isPrivate: Uint8Array;
+/** Blocks in any order. */
+export interface BlockColumns extends SegmentColumns {
+  /** Entry of the free request if the block waits for a stream from there to `to`; else `to` or later. */
+  readonly pending: Int32Array;
+  /** Index of the component. */
+  readonly component: Uint8Array;
 }
 
 export interface LevelRange {
@@ -76,46 +72,29 @@ interface Changes {
   readonly component: Uint8Array;
 }
 
-/** All changes of a device, sorted once: any range can then be asked for. */
-export interface Course {
-  /** In the order of `ranges`. */
-  levels(ranges: readonly LevelRange[]): Level[];
-}
-
 /**
- * `firstSeq` and `lastSeq`: of the trace. The first column of a range that begins with the trace also counts the state
- * before its first entry.
+ * All changes of a device, sorted once: any ranges can then be asked for, and are given in their order. `firstSeq` and
+ * `lastSeq`: of the trace. The first column of a range that begins with the trace also counts the state before its
+ * first entry.
  */
 export function courseOf(
   blocks: BlockColumns,
   segments: SegmentColumns,
   componentCount: number,
   { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
-): Course {
+): (ranges: readonly LevelRange[]) => Level[] {
   const changes = sortedChanges(blocks, segments, firstSeq, lastSeq);
-  return {
-    levels(ranges) {
-      const state = new State(changes, componentCount);
-      const levels: Level[] = new Array(ranges.length);
-      // One sweep from beginning to beginning: each range goes on from a copy.
-      const order = ranges.map((_, i) => i).sort((a, b) => ranges[a]!.from - ranges[b]!.from);
-      for (const i of order) {
-        state.advanceTo(Math.max(ranges[i]!.from, firstSeq));
-        levels[i] = fillLevel(newLevel(ranges[i]!, componentCount), state.copy(), firstSeq);
-      }
-      return levels;
-    },
+  return (ranges) => {
+    const state = new State(changes, componentCount);
+    const levels: Level[] = new Array(ranges.length);
+    // One sweep from beginning to beginning: each range goes on from a copy.
+    const order = ranges.map((_, i) => i).sort((a, b) => ranges[a]!.from - ranges[b]!.from);
+    for (const i of order) {
+      state.advanceTo(Math.max(ranges[i]!.from, firstSeq));
+      levels[i] = fillLevel(newLevel(ranges[i]!, componentCount), state.copy(), firstSeq);
+    }
+    return levels;
   };
-}
-
-export function buildLevels(
-  blocks: BlockColumns,
-  segments: SegmentColumns,
-  componentCount: number,
-  ranges: readonly LevelRange[],
-  bounds: { readonly firstSeq: number; readonly lastSeq: number },
-): Level[] {
-  return courseOf(blocks, segments, componentCount, bounds).levels(ranges);
 }
 
 /** Totals after all changes before change `next`. */
@@ -222,24 +201,36 @@ function fillLevel(level: Level, state: State, firstSeq: number): Level {
   return level;
 }
 
+type Change = (seq: number, bytes: number, kind: number, component: number) => void;
+
+/** A block or segment that begins after one entry and, if that is in the trace, ends after another one. */
+function eachChange(blocks: BlockColumns, segments: SegmentColumns, lastSeq: number, take: Change): void {
+  const span = (from: number, to: number, bytes: number, kind: number, component: number): void => {
+    take(from, bytes, kind, component);
+    if (to <= lastSeq) take(to, -bytes, kind, component);
+  };
+  const { count, from, to, pending, bytes, component, isPrivate } = blocks;
+  for (let i = 0; i < count; i += 1) {
+    const end = to[i]!;
+    const waits = pending[i]!;
+    span(from[i]!, end, bytes[i]!, isPrivate[i] === 1 ? ACTIVE | PRIVATE : ACTIVE, component[i]!);
+    if (waits < end && waits <= lastSeq) span(waits, end, bytes[i]!, PENDING, 0);
+  }
+  for (let i = 0; i < segments.count; i += 1) {
+    const kind = segments.isPrivate[i] === 1 ? RESERVED | PRIVATE : RESERVED;
+    span(segments.from[i]!, segments.to[i]!, segments.bytes[i]!, kind, 0);
+  }
+}
+
 /** A counting sort: traces have few changes per entry. */
 function sortedChanges(blocks: BlockColumns, segments: SegmentColumns, firstSeq: number, lastSeq: number): Changes {
   // Slot 0 is the state before the first entry.
   const slots = lastSeq - firstSeq + 2;
   const slotOf = (seq: number): number => (seq < firstSeq ? 0 : seq - firstSeq + 1);
   const starts = new Uint32Array(slots + 1);
-  const { count: blockCount, from, to, pending, bytes, component, isPrivate } = blocks;
-  for (let i = 0; i < blockCount; i += 1) {
-    const end = to[i]!;
-    const isWaiting = pending[i]! < end && pending[i]! <= lastSeq;
-    starts[slotOf(from[i]!) + 1]! += 1;
-    if (end <= lastSeq) starts[slotOf(end) + 1]! += isWaiting ? 2 : 1;
-    if (isWaiting) starts[slotOf(pending[i]!) + 1]! += 1;
-  }
-  for (let i = 0; i < segments.count; i += 1) {
-    starts[slotOf(segments.from[i]!) + 1]! += 1;
-    if (segments.to[i]! <= lastSeq) starts[slotOf(segments.to[i]!) + 1]! += 1;
-  }
+  eachChange(blocks, segments, lastSeq, (seq) => {
+    starts[slotOf(seq) + 1]! += 1;
+  });
   for (let slot = 0; slot < slots; slot += 1) starts[slot + 1]! += starts[slot]!;
   const count = starts[slots]!;
   const changes = {
@@ -249,27 +240,14 @@ function sortedChanges(blocks: BlockColumns, segments: SegmentColumns, firstSeq:
     kind: new Uint8Array(count),
     component: new Uint8Array(count),
   };
-  const put = (slot: number, by: number, kind: number, of: number): void => {
+  eachChange(blocks, segments, lastSeq, (seq, bytes, kind, component) => {
+    const slot = slotOf(seq);
     const place = starts[slot]!;
     starts[slot] = place + 1;
     changes.seq[place] = firstSeq - 1 + slot;
-    changes.bytes[place] = by;
+    changes.bytes[place] = bytes;
     changes.kind[place] = kind;
-    changes.component[place] = of;
-  };
-  for (let i = 0; i < blockCount; i += 1) {
-    const end = to[i]!;
-    const kind = isPrivate[i] === 1 ? ACTIVE | PRIVATE : ACTIVE;
-    put(slotOf(from[i]!), bytes[i]!, kind, component[i]!);
-    if (end <= lastSeq) put(slotOf(end), -bytes[i]!, kind, component[i]!);
-    if (pending[i]! >= end || pending[i]! > lastSeq) continue;
-    put(slotOf(pending[i]!), bytes[i]!, PENDING, 0);
-    if (end <= lastSeq) put(slotOf(end), -bytes[i]!, PENDING, 0);
-  }
-  for (let i = 0; i < segments.count; i += 1) {
-    const kind = segments.isPrivate[i] === 1 ? RESERVED | PRIVATE : RESERVED;
-    put(slotOf(segments.from[i]!), segments.bytes[i]!, kind, 0);
-    if (segments.to[i]! <= lastSeq) put(slotOf(segments.to[i]!), -segments.bytes[i]!, kind, 0);
-  }
+    changes.component[place] = component;
+  });
   return changes;
 }

@@ -3,7 +3,7 @@
  * writes it, `src/report/page` reads it. Addresses never cross as 64-bit integers: a block has a place in the rows of
  * the address map, from which its band gives the address.
  */
-import type { BlockColumns, Level, SegmentColumns } from './levels.js';
+import type { BlockColumns, Level, LevelRange, SegmentColumns } from './levels.js';
 
 /** `<script type="application/json" id="page">`. */
 export interface PageData {
@@ -33,12 +33,7 @@ export interface PageDevice {
   readonly firstTimeUs: number | null;
   /** Why entries cannot be drawn by time. `unordered`: the clock went back. Null: they can. */
   readonly noTimes: 'missing' | 'unordered' | null;
-  readonly levels: readonly {
-    readonly from: number;
-    readonly to: number;
-    readonly columns: number;
-    readonly name: string;
-  }[];
+  readonly levels: readonly (LevelRange & { readonly name: string })[];
   readonly marks: readonly PageMark[];
   readonly steps: readonly { readonly name: string; readonly first: number; readonly last: number }[];
   readonly blocks: number;

@@ -1,6 +1,5 @@
 /** What `advise` returns. */
-import type { Step } from '../verdict.js';
-import type { Cause, CauseDetail, Component, Confidence } from '../vocabulary.js';
+import type { LiveComponents, Step, Verdict } from '../verdict.js';
 
 /**
  * How well a statement is known: a figure of an experiment, our model's own figure, upstream code, a guide without
@@ -126,6 +125,7 @@ export interface AdviceAction {
 
 /** A symptom of the guides that this run shows. */
 export interface SymptomHit {
+  /** `S1` to `S29`. */
   readonly id: string;
   readonly symptom: string;
   /** What of the run matches, with its place. */
@@ -138,13 +138,9 @@ export interface SymptomHit {
   readonly fix: string;
 }
 
-export interface AdviseResult {
+export interface AdviseResult extends Pick<Verdict, 'rank' | 'cause' | 'detail' | 'confidence'> {
   readonly schema: 'mbforensics/advise@1';
   readonly run: string;
-  readonly rank: number | null;
-  readonly cause: Cause;
-  readonly detail: CauseDetail | null;
-  readonly confidence: Confidence;
   readonly summary: string;
   /**
    * Bytes by which the request failed. Full device: live + request − the memory available to the process. Fragmented
@@ -161,7 +157,7 @@ export interface AdviseResult {
   readonly to_come_text: string;
   readonly device_bytes: number | null;
   /** Live bytes of the failing rank by component, the most first; empty without a snapshot. */
-  readonly components: readonly { readonly component: Component; readonly bytes: number }[];
+  readonly components: LiveComponents['parts'];
   /** Name of the published experiment whose workload this is; null if none. */
   readonly published_case: string | null;
   readonly fixes: readonly AdviceFix[];

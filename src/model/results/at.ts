@@ -83,7 +83,8 @@ export interface DeviceAt {
 export interface AtResult
   extends DeviceAt,
     Pick<RowOf<'state.totals'>, 'requested_bytes' | 'rounding_bytes' | 'blocks' | 'uncertain_blocks'>,
-    Pick<RowOf<'state.totals'>, 'uncertain_bytes'> {
+    Pick<RowOf<'state.totals'>, 'uncertain_bytes'>,
+    Pick<RowOf<'state.shares'>, 'inactive_bytes' | 'largest_hole_bytes' | 'holes' | 'releasable_bytes'> {
   readonly schema: 'mbforensics/at@1';
   /** What that entry did. */
   readonly entry: {
@@ -100,11 +101,6 @@ export interface AtResult
     readonly site: string | null;
   } | null;
   readonly allocated_bytes: number;
-  readonly inactive_bytes: number;
-  readonly largest_hole_bytes: number;
-  readonly holes: number;
-  /** What a flush (`empty_cache`) would give back to the driver. */
-  readonly releasable_bytes: number;
   /**
    * `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest
    * entries. Null without a trace.

@@ -36,9 +36,11 @@ export type { PeakGroup };
 
 /** Something that went wrong with one input or question; `text` includes the place. */
 export interface Failure {
+  /** As of `docs/errors.md`. */
   readonly code: string;
   readonly text: string;
   readonly remedy: string;
+  /** Byte of the decompressed file. */
   readonly offset: number | null;
 }
 
@@ -260,13 +262,7 @@ interface VerdictTexts {
 export type VerdictResult = Omit<Verdict, keyof VerdictTexts | 'rules'> & VerdictTexts;
 
 /** Least, median and most of a figure over ranks. */
-export interface RankSpread {
-  readonly ranks: number;
-  readonly least: number;
-  readonly median: number;
-  readonly most: number;
-  readonly most_rank: number;
-}
+export type RankSpread = Pick<RowOf<'verdict.rank_fragmentation'>, 'ranks' | 'least' | 'median' | 'most' | 'most_rank'>;
 
 export interface StageSpread {
   /** Pipeline stage; null: the layout of the ranks is not known, so these are all ranks. */
@@ -278,11 +274,9 @@ export interface StageSpread {
 }
 
 /** Reserve that was not in use at one moment of a rank. */
-export interface RankGap {
+export interface RankGap
+  extends Pick<RowOf<'verdict.rank_fragmentation'>, 'reserved_bytes' | 'active_bytes' | 'gap_bytes'> {
   readonly rank: number;
-  readonly reserved_bytes: number;
-  readonly active_bytes: number;
-  readonly gap_bytes: number;
   readonly moment: 'oom' | 'peak' | 'dump' | 'lines';
 }
 
@@ -400,15 +394,9 @@ export interface DiagnoseEachResult {
 }
 
 /** Instead of a result, where the verb could not answer. */
-export interface ErrorResult {
+export interface ErrorResult extends Failure {
   readonly schema: 'mbforensics/error@1';
-  /** As of `docs/errors.md`. */
-  readonly code: string;
-  readonly text: string;
-  readonly remedy: string;
   readonly file: string | null;
-  /** Byte of the decompressed file. */
-  readonly offset: number | null;
   readonly line: number | null;
   readonly exit_code: number;
 }

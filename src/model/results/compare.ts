@@ -237,19 +237,15 @@ export interface TriageEvidence {
   readonly source: string;
 }
 
-export interface TriageResult {
+export interface TriageResult extends Pick<CommitJudgement, 'judgement' | 'why' | 'checks' | 'settings'> {
   readonly schema: 'mbforensics/triage@1';
-  readonly judgement: Judgement;
   /** As `--on` spells it. */
   readonly criterion: string;
   readonly reason: string;
-  readonly why: JudgementReason;
   readonly evidence: readonly TriageEvidence[];
   readonly run: string;
   readonly commit: string | null;
   readonly golden: string;
-  readonly checks: readonly CompareCheck[];
-  readonly settings: readonly SettingChange[];
 }
 
 /** Golden values as a judge of commits has them. */

@@ -2,17 +2,15 @@
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
 import type { Text, Unworded, Worded } from '../statement.js';
-import type { DeviceAt } from './at.js';
+import type { AtResult, DeviceAt } from './at.js';
 import type { ChangedValue, CompareCheck, FoundSuspect, Suspect } from './compare.js';
 import type { NsysComparison } from './nsys.js';
 import type { RowOf } from './row-of.js';
 
 /** One side: a device of a snapshot at a moment of its trace. Sizes are actual. */
 export interface DiffSide
-  extends Pick<
-    DeviceAt,
-    'path' | 'rank' | 'device' | 'seq' | 'basis' | 'pending_bytes' | 'reserved_bytes' | 'segments'
-  > {
+  extends Pick<DeviceAt, 'path' | 'rank' | 'device' | 'seq' | 'basis' | 'pending_bytes' | 'reserved_bytes'>,
+    Pick<AtResult, 'segments' | 'active_bytes' | 'allocated_bytes' | 'inactive_bytes' | 'blocks'> {
   /** As the user named it. */
   readonly operand: string;
   readonly handle: string;
@@ -20,12 +18,6 @@ export interface DiffSide
   /** As it was asked for: `peak`, `step:7`. */
   readonly moment: string;
   readonly has_trace: boolean;
-  /** Allocated and pending. */
-  readonly active_bytes: number;
-  readonly allocated_bytes: number;
-  /** Reserved and not active: free blocks. */
-  readonly inactive_bytes: number;
-  readonly blocks: number;
   /** Active bytes without the stack of their allocation. */
   readonly no_stack_bytes: number;
   /** OOM entries in the trace of this device. */

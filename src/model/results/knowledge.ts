@@ -1,5 +1,6 @@
 /** What `knobs` and `explain` return. */
-import type { AdviceEvidence, EvidenceGrade } from './advise.js';
+import type { AdviceEvidence, EvidenceGrade, SymptomHit } from './advise.js';
+import type { LintFinding, LintSeverity } from './lint.js';
 
 /**
  * The effect of turning it on, or raising it. `depends`: on its value, or on other settings; `unknown`: not in any
@@ -51,7 +52,7 @@ export interface Reference {
 }
 
 export interface RuleReference extends Reference {
-  readonly severity: 'error' | 'warning' | 'note';
+  readonly severity: LintSeverity;
 }
 
 /** A name of upstream without a knob of its own. */
@@ -88,20 +89,14 @@ export interface ExplainedName {
   readonly measured: readonly Reference[];
 }
 
-export interface ExplainedRule {
+export interface ExplainedRule extends Pick<LintFinding, 'severity' | 'message' | 'fix' | 'source' | 'error'> {
   readonly is: 'rule';
   readonly id: string;
-  readonly severity: 'error' | 'warning' | 'note';
-  readonly message: string;
   /** What must not be, versions included. */
   readonly condition: string;
   /** Texts like `mcore ≥ 0.16, < 0.19`; empty: every version. */
   readonly versions: readonly string[];
-  /** What upstream prints; null: nothing. */
-  readonly error: string | null;
-  readonly fix: string;
   readonly evidence: EvidenceGrade;
-  readonly source: string;
   readonly knobs: readonly string[];
   readonly disputes: readonly Reference[];
 }
@@ -122,16 +117,11 @@ export interface ExplainedKnob extends KnobRow {
   readonly disputes: readonly Reference[];
 }
 
-export interface ExplainedSymptom {
+export interface ExplainedSymptom extends Pick<SymptomHit, 'id' | 'symptom' | 'cause' | 'fix'> {
   readonly is: 'symptom';
-  /** `S1` to `S29`. */
-  readonly id: string;
   readonly name: string;
-  readonly symptom: string;
-  readonly cause: string;
   /** How the guides confirm it. */
   readonly confirm: string;
-  readonly fix: string;
   readonly disputes: readonly Reference[];
 }
 

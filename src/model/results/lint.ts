@@ -1,4 +1,5 @@
 /** What `lint` returns. */
+import type { FoundIteration } from '../settings-read.js';
 
 export const LINT_SEVERITIES = ['error', 'warning', 'note'] as const;
 export type LintSeverity = (typeof LINT_SEVERITIES)[number];
@@ -21,12 +22,7 @@ export interface LintFact {
 }
 
 /** The last iteration that the run printed after the settings. */
-export interface LintProof {
-  readonly iteration: number;
-  readonly file: string;
-  /** 1-based. */
-  readonly line: number;
-}
+export type LintProof = Pick<FoundIteration, 'iteration' | 'file' | 'line'>;
 
 export interface LintFinding {
   readonly rule: string;
@@ -47,13 +43,9 @@ export interface LintFinding {
 }
 
 /** A rule that could not be decided. */
-export interface LintUnknown {
-  readonly rule: string;
-  readonly severity: LintSeverity;
-  readonly message: string;
+export interface LintUnknown extends Pick<LintFinding, 'rule' | 'severity' | 'message' | 'facts'> {
   /** What would decide it: keys of settings, variables, packages. */
   readonly needs: readonly string[];
-  readonly facts: readonly LintFact[];
 }
 
 /** A setting that no rule reads and the catalogue of settings lacks: silence about it is not a check. */

@@ -2,6 +2,7 @@
  * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`,
  * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
+import type { VERSION_NAMES } from '../codes.gen.js';
 import type { FirstFailureResult } from '../first-failure.js';
 import type { LaunchEnd } from '../launch-end.js';
 import type { Verdict } from '../verdict.js';
@@ -61,19 +62,8 @@ export interface ParallelSizes {
   readonly etp: number | null;
 }
 
-export const VERSION_NAMES = [
-  'torch',
-  'cuda',
-  'nccl',
-  'transformer_engine',
-  'megatron_core',
-  'megatron_bridge',
-  'nemo',
-  'deepspeed',
-  'transformers',
-  'python',
-  'driver',
-] as const;
+export { VERSION_NAMES } from '../codes.gen.js';
+
 export type VersionName = (typeof VERSION_NAMES)[number];
 
 export interface RunFacts {
@@ -221,26 +211,20 @@ export interface LogResult {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
 }
 
-export type IterationRow = RowOf<'log.iterations'>;
-
 export interface IterationsResult {
   readonly schema: 'mbforensics/iterations@1';
   readonly run: string;
   readonly summary: IterationSummary;
   readonly attempts: readonly (IterationSummary & { readonly attempt: number })[];
   /** In the order of attempts, files and lines; the last ones where `--limit` leaves some out. */
-  readonly rows: readonly IterationRow[];
+  readonly rows: readonly RowOf<'log.iterations'>[];
   readonly rows_left_out: number;
 }
 
 export interface MemoryMetricResult
   extends Pick<RowOf<'log.memory_ranks'>, 'metric' | 'samples' | 'first_iteration' | 'last_iteration' | 'last_bytes'>,
-    Pick<RowOf<'log.memory_ranks'>, 'max_bytes' | 'last_value' | 'max_value'> {
-  /** Least squares over iterations after the first sampled one; null below three such samples. */
-  readonly growth_bytes_per_iteration: number | null;
-  /** Share of the variance that a straight line explains, 0 to 1. */
-  readonly growth_r2: number | null;
-}
+    Pick<RowOf<'log.memory_ranks'>, 'max_bytes' | 'last_value' | 'max_value'>,
+    Pick<RowOf<'log.memory_ranks'>, 'growth_bytes_per_iteration' | 'growth_r2'> {}
 
 export interface MemoryRank extends Pick<RowOf<'log.memory_ranks'>, 'attempt' | 'rank' | 'device'> {
   readonly position: RankPosition | null;

@@ -2,36 +2,16 @@
  * Results of `mbforensics nsys`: what an Nsight Systems export knows. Times are ns since the start of the collection.
  * Null: not captured.
  */
+import type { DRIVER_OWNERS } from '../codes.gen.js';
 import type { NsysForm } from '../nsys-rows.js';
 import type { RowOf } from './row-of.js';
 
+export { DRIVER_OWNERS } from '../codes.gen.js';
+
 /** Whose an allocation of the driver is. `torch`: a segment of PyTorch's allocator, known by a memory snapshot. */
-export const DRIVER_OWNERS = [
-  'torch',
-  'nccl',
-  'nvshmem',
-  'cublas',
-  'cudnn',
-  'other_library',
-  'graph',
-  'context',
-  'async_pool',
-  'async_pool_unused',
-  'managed',
-  'static',
-  'pinned_host',
-  'torch_unmatched',
-  'other',
-] as const;
 export type DriverOwner = (typeof DRIVER_OWNERS)[number];
 
-export type NsysGpu = RowOf<'nsys.gpus'>;
-
 export type NsysProcess = RowOf<'nsys.processes'>;
-
-export type NsysDeviceMemory = RowOf<'nsys.device_memory'>;
-
-export type NsysPool = RowOf<'nsys.pools'>;
 
 export interface NsysFailedCall extends RowOf<'nsys.failed_calls'> {
   /** The name of the error where this version knows it. */
@@ -166,8 +146,6 @@ export interface NsysCopyGroup extends RowOf<'nsys.copies'> {
   readonly operation: 'memcpy' | 'memset';
 }
 
-export type NsysKernelGroup = RowOf<'nsys.kernels'>;
-
 /** Where the time of a device went, over one window; the four add up to `window_ns`. */
 export interface NsysBudget
   extends Pick<RowOf<'nsys.busy_times'>, 'window_ns' | 'compute_ns' | 'exposed_communication_ns' | 'exposed_copy_ns'>,
@@ -199,13 +177,13 @@ export interface NsysReport
   readonly nsys_version: string | null;
   /** UTC of the start of the collection, and how it is known. */
   readonly started_at: string | null;
-  readonly gpus: readonly NsysGpu[];
+  readonly gpus: readonly RowOf<'nsys.gpus'>[];
   readonly processes: readonly NsysProcess[];
   readonly tables: Readonly<Record<string, number>>;
   /** Tables that `ingest --nsys-all` did not copy, and why; null: it was not asked for. */
   readonly tables_not_kept: readonly { readonly name: string; readonly reason: string }[] | null;
-  readonly device_memory: readonly NsysDeviceMemory[] | null;
-  readonly pools: readonly NsysPool[] | null;
+  readonly device_memory: readonly RowOf<'nsys.device_memory'>[] | null;
+  readonly pools: readonly RowOf<'nsys.pools'>[] | null;
   readonly failed_calls: readonly NsysFailedCall[] | null;
   readonly nvtx_ranges: number | null;
   readonly steps: readonly NsysStep[];
@@ -217,7 +195,7 @@ export interface NsysReport
   readonly memory_calls: readonly NsysMemoryCall[] | null;
   readonly storms: readonly NsysStorm[] | null;
   readonly copy_groups: readonly NsysCopyGroup[] | null;
-  readonly kernel_groups: readonly NsysKernelGroup[] | null;
+  readonly kernel_groups: readonly RowOf<'nsys.kernels'>[] | null;
   readonly budgets: readonly NsysDeviceBudget[] | null;
   readonly missing: readonly NsysMissing[];
   readonly diagnostics: readonly { readonly severity: string; readonly text: string; readonly count: number }[];

@@ -1,5 +1,6 @@
 /** What `replay` and `whatif` return. */
 import type { TraceAction, WholeStepOutcome } from '../vocabulary.js';
+import type { DeviceAt } from './at.js';
 import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';
 
@@ -13,11 +14,7 @@ export interface TraceEntryResult {
   readonly size_bytes: number;
 }
 
-export interface ReplayDevice {
-  readonly path: string;
-  readonly handle: string;
-  readonly rank: number | null;
-  readonly device: number;
+export interface ReplayDevice extends Pick<RowOf<'state.chosen_device'>, 'path' | 'handle' | 'rank' | 'device'> {
   /**
    * `cold`: the trace begins with an empty allocator; `late`: with live memory; `wrapped`: its oldest entries are
    * overwritten.
@@ -128,12 +125,8 @@ export interface EarlyFree {
   readonly verified: boolean;
 }
 
-export interface WhatIfResult {
+export interface WhatIfResult extends Pick<DeviceAt, 'snapshot' | 'path' | 'rank' | 'device'> {
   readonly schema: 'mbforensics/whatif@1';
-  readonly snapshot: string;
-  readonly path: string;
-  readonly rank: number | null;
-  readonly device: number;
   readonly replay: Pick<ReplayDevice, 'status' | 'reason' | 'address_matches' | 'address_total'>;
   readonly recorded: {
     /**

@@ -96,13 +96,10 @@ export type TimelinePoint = Pick<TimelineOom, 'seq' | 'time_us'>;
 export type TimelineFlush = Omit<RowOf<'timeline.flushes'>, 'flush_count' | 'flush_bytes'>;
 
 /** Null: that end was not recorded. `first_seq` is the entry after the start, `last_seq` the last before the end. */
-export interface TimelineAnnotation {
+export interface TimelineAnnotation
+  extends Pick<RowOf<'state.steps'>, 'first_seq' | 'last_seq' | 'start_us' | 'end_us'> {
   readonly name: string;
   readonly device: number | null;
-  readonly first_seq: number | null;
-  readonly last_seq: number | null;
-  readonly start_us: number | null;
-  readonly end_us: number | null;
 }
 
 /** Where steps are known from: ranges of the torch profiler, or the ends of the optimizer's steps. */

@@ -2,7 +2,7 @@
 import type { Ending } from '../measurement.js';
 import type { Cause, CauseDetail, Component } from '../vocabulary.js';
 import type { AdviceFix } from './advise.js';
-import type { ChangedValue, ContractEntry } from './compare.js';
+import type { ChangedValue, ContractEntry, TriageEvidence } from './compare.js';
 
 /**
  * `fixed`: the failure is gone, optimizer states exist and steps are steady. `progress`: the failure moved to a later
@@ -26,11 +26,8 @@ export type ChangeKind =
   | 'graphs'
   | 'setting';
 
-export interface VerifyEvidence {
-  readonly text: string;
-  /** File and line, a snapshot's handle, or how it was computed. */
-  readonly source: string;
-}
+/** The source: file and line, a snapshot's handle, or how it was computed. */
+export type VerifyEvidence = TriageEvidence;
 
 export interface VerifyEffect {
   readonly outcome: EffectOutcome;

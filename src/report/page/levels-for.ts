@@ -2,7 +2,7 @@
  * The levels that a view draws. Where those of the page are too coarse and the page holds every block of the visible
  * range, one is computed from the blocks, so that a zoom stays exact. Pure but for its cache.
  */
-import { type BlockColumns, buildLevels, type Level, type SegmentColumns } from '../../model/picture/levels.js';
+import { type BlockColumns, courseOf, type Level, type SegmentColumns } from '../../model/picture/levels.js';
 import type { DeviceColumns, PageBlocks, PageSegments } from '../../model/picture/page-data.js';
 import { entriesPerColumn, wholeRange } from './pick.js';
 import type { Loaded } from './view-state.js';
@@ -51,7 +51,7 @@ function exactLevel({ page, columns }: Loaded, from: number, to: number, count: 
   const range = { firstSeq: Math.max(page.firstSeq, from - 1), lastSeq: to };
   const blocks = blocksIn(columns.blocks, range);
   const segments = segmentsIn(columns.segments, range);
-  return buildLevels(blocks, segments, page.components.length, [{ from, to, columns: count }], range)[0]!;
+  return courseOf(blocks, segments, page.components.length, range)([{ from, to, columns: count }])[0]!;
 }
 
 const finestFirst = (levels: readonly Level[]): Level[] =>

@@ -22,7 +22,7 @@ export class Lives {
   requested: StaticArray<f64>;
   /** −1 = none. */
   stack: StaticArray<i32>;
-  /** Index in STACK_ORIGINS. */
+  /** Index in ENUMS.stack_origin. */
   origin: StaticArray<u8>;
   /** As walks number pools. */
   pool: StaticArray<i32>;

@@ -48,7 +48,7 @@ const LARGE_REMAINDER_BYTES: i64 = MIB;
 export const ALLOCATED: u8 = 0;
 export const PENDING: u8 = 1;
 
-/** Index in STACK_ORIGINS. */
+/** Index in ENUMS.stack_origin. */
 export const FROM_NOTHING: u8 = 0;
 export const FROM_FINAL_BLOCK: u8 = 1;
 export const FROM_ALLOC_EVENT: u8 = 2;

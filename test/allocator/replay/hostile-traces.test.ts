@@ -5,13 +5,13 @@ import { settingsFromConf } from '../../../samples/generate/simulate/simulated-d
 import { type Fidelity, judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { simulate } from '../../../src/allocator/what-if/simulate.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import { MIB } from '../../../src/model/units.js';
-import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';
 import { runs } from '../../support/level.js';
 import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { prepare } from './played-recording.js';
 
-type Entry = readonly [action: (typeof TRACE_ACTIONS)[number], address: number, bytes: number, stream?: number];
+type Entry = readonly [action: (typeof ENUMS.trace_action)[number], address: number, bytes: number, stream?: number];
 
 function judge(entries: readonly Entry[], settings: AllocatorSettings = DEFAULT_SETTINGS): Fidelity {
   const nothing = finalState({ segments: [], blocks: [] });
@@ -79,7 +79,7 @@ describe('traces that no allocator wrote', () => {
 
   it('random entries', () => {
     const entry = fc.tuple(
-      fc.constantFrom(...TRACE_ACTIONS),
+      fc.constantFrom(...ENUMS.trace_action),
       fc.oneof(
         fc.integer({ min: 0, max: 40 }).map((pages) => BASE + pages * MIB),
         fc.double({ noNaN: false }),

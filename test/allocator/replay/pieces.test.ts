@@ -10,8 +10,9 @@ import type { Recording } from '../../../src/allocator/replay/recording.js';
 import { placeAt } from '../../../src/allocator/replay/repair.js';
 import { DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/allocator/trace-action-codes.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import { MIB } from '../../../src/model/units.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
+import type { TraceAction } from '../../../src/model/vocabulary.js';
 import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { finalStateOf } from '../history.js';
 
@@ -81,7 +82,7 @@ describe('RecordedDriver', () => {
 
   it('waits as recorded where a capture may be in progress', () => {
     const { driver, completed } = driverOf(['free_completed', 0, 512 / MIB], ['segment_free', 0, 2]);
-    expect(TRACE_ACTIONS[FREE_COMPLETED]).toBe('free_completed');
+    expect(ENUMS.trace_action[FREE_COMPLETED]).toBe('free_completed');
     expect(driver.mayWait()).toBe(true);
     driver.mayCapture = true;
     expect(driver.mayWait()).toBe(false);

@@ -26,7 +26,8 @@ import {
 import { type AllocatorState, placeBlocks, type StateBlocks } from '../../../src/allocator/walk/allocator-state.js';
 import { growColumn } from '../../../src/allocator/walk/grow-column.js';
 import type { FinalState, Peak, WalkEvents } from '../../../src/allocator/walk/walk-input.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
+import { ENUMS } from '../../../src/model/columns.js';
+import type { TraceAction } from '../../../src/model/vocabulary.js';
 import { AddressIndex } from './address-index.js';
 import { blocksOfSlots } from './blocks-of-slots.js';
 import { HistoryFactLog, type HistoryFacts } from './history-facts.js';
@@ -621,7 +622,7 @@ export class BackwardWalk {
     this.violationCount += 1;
     if (seq !== null && this.lastSeq !== null && seq > this.lastSeq - TAIL_SKEW_EVENTS) this.tailViolationCount += 1;
     if (this.violations.length < MAX_VIOLATIONS) {
-      this.violations.push({ seq, action: TRACE_ACTIONS[code] ?? null, what, address });
+      this.violations.push({ seq, action: ENUMS.trace_action[code] ?? null, what, address });
     }
   }
 }

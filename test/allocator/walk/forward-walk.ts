@@ -16,18 +16,18 @@ import {
   SEGMENT_UNMAP,
 } from '../../../src/allocator/trace-action-codes.js';
 import { AddressTable } from '../../../src/allocator/walk/address-table.js';
-import { type AllocatorState, placeBlocks, STACK_ORIGINS } from '../../../src/allocator/walk/allocator-state.js';
+import { type AllocatorState, placeBlocks } from '../../../src/allocator/walk/allocator-state.js';
 import { growColumn } from '../../../src/allocator/walk/grow-column.js';
 import type { WalkEvents } from '../../../src/allocator/walk/walk-input.js';
-import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import { blocksOfSlots } from './blocks-of-slots.js';
 import type { HistoryFacts } from './history-facts.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap, type SegmentObserver } from './segment-map.js';
 
-const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
-const PENDING = BLOCK_STATES.indexOf('active_pending_free');
-const FROM_ALLOC_EVENT = STACK_ORIGINS.indexOf('alloc_event');
-const FROM_NOTHING = STACK_ORIGINS.indexOf('none');
+const ALLOCATED = ENUMS.block_state.indexOf('active_allocated');
+const PENDING = ENUMS.block_state.indexOf('active_pending_free');
+const FROM_ALLOC_EVENT = ENUMS.stack_origin.indexOf('alloc_event');
+const FROM_NOTHING = ENUMS.stack_origin.indexOf('none');
 
 /** Sees the totals after every entry, in order of seq. All in actual bytes. */
 export interface TotalsObserver {
@@ -93,10 +93,10 @@ export class ForwardWalk {
   max = new Float64Array(1024);
   /** −1 = unknown. */
   requested = new Float64Array(1024);
-  /** Index in BLOCK_STATES. */
+  /** Index in ENUMS.block_state. */
   state = new Uint8Array(1024);
   stack = new Int32Array(1024);
-  /** Index in STACK_ORIGINS. */
+  /** Index in ENUMS.stack_origin. */
   origin = new Uint8Array(1024);
   allocSeq = new Int32Array(1024);
   /** The caller's number of the pool id; 0 = default. */

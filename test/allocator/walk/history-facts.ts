@@ -20,7 +20,7 @@ export interface AllocFacts {
   readonly pool: Int32Array;
   /** The stack of the block where the entry has none (recorded with context="state"), else −1. */
   readonly stackId: Int32Array;
-  /** Index in STACK_ORIGINS of that stack. */
+  /** Index in ENUMS.stack_origin of that stack. */
   readonly stackOrigin: Uint8Array;
 }
 

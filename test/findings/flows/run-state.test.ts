@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
-import type { LogRow } from '../../../src/model/log-rows.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
+import type { LogRow } from '../../support/launches/log-row.js';
 import { FINISHED, iteration, range, readComposed, STARTS, STEPS } from '../../support/launches/pieces.js';
 import { newStore } from '../../support/new-store.js';
 import { diagnoseMarkdown, expectScreen } from '../../support/screen.js';

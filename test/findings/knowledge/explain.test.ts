@@ -8,10 +8,10 @@ import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
 import { ALLOCATOR_OPTIONS, KNOB_EFFECTS } from '../../../src/findings/settings/knob-effects.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
+import { errorRemedies } from '../../../src/knowledge/errors.js';
 import { KNOBS } from '../../../src/knowledge/knobs/index.js';
 import { moduleLists } from '../../../src/knowledge/module-lists.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
-import { ERROR_REMEDIES } from '../../../src/model/errors.js';
 import type { ExplainedName } from '../../../src/model/results/knowledge.js';
 import { explainedDocument, knobsDocument } from '../../../src/report/knowledge/explain-document.js';
 import { documentJson } from '../../../src/report/render/json.js';
@@ -138,7 +138,7 @@ describe('explain', () => {
       ...DISAGREEMENTS.map(({ id }) => id),
       ...lintRules().map(({ id }) => id),
       ...listKnobs(null).knobs.map(({ id }) => id),
-      ...Object.keys(ERROR_REMEDIES),
+      ...Object.keys(errorRemedies()),
     ];
     for (const id of ids) {
       const document = explainedDocument(explain(id));

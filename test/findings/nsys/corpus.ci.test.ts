@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
 import { describeNsys } from '../../../src/findings/nsys/describe-nsys.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import { COPY_KINDS, MEMORY_KINDS } from '../../../src/model/nsys-rows.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
 import { documentJson } from '../../../src/report/render/json.js';
 import { documentText } from '../../../src/report/render/text.js';
@@ -191,9 +191,9 @@ else {
         'SELECT copyKind, srcKind, dstKind, count(*) AS n, sum(bytes) AS bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY 1, 2, 3',
       );
       const kind = (value: Cells[string] | undefined): string | null =>
-        value === null || value === undefined ? null : MEMORY_KINDS[Number(value)]!;
+        value === null || value === undefined ? null : ENUMS.nsys_memory_kind[Number(value)]!;
       const named = ({ copyKind, srcKind, dstKind, n, bytes }: Cells): unknown => [
-        ...[COPY_KINDS[Number(copyKind)], kind(srcKind), kind(dstKind), n, bytes],
+        ...[ENUMS.nsys_copy_kind[Number(copyKind)], kind(srcKind), kind(dstKind), n, bytes],
       ];
       const groups = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
       const actual = groups.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes]);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type BlockColumns,
-  buildLevels,
   columnStart,
+  courseOf,
   type LevelRange,
   OPEN_SEQ,
   type SegmentColumns,
@@ -77,7 +77,7 @@ describe('levels', () => {
         fc.array(range, { minLength: 1, maxLength: 4 }),
         (blocks, segments, ranges) => {
           const bounds = { firstSeq: 0, lastSeq: LAST };
-          const levels = buildLevels(columnsOf(blocks), segmentsOf(segments), COMPONENTS, ranges, bounds);
+          const levels = courseOf(columnsOf(blocks), segmentsOf(segments), COMPONENTS, bounds)(ranges);
           for (const [i, level] of levels.entries()) {
             expect({ from: level.from, to: level.to, columns: level.columns }).toEqual(ranges[i]);
             for (let column = 0; column < level.columns; column += 1) {

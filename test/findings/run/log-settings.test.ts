@@ -8,13 +8,14 @@ import {
   readSettings,
 } from '../../../src/derive/run/config.js';
 import { describeEnv } from '../../../src/derive/run/env.js';
-import { CONFIG_ORIGINS, type LogRow } from '../../../src/model/log-rows.js';
+import { CONFIG_ORIGINS } from '../../../src/model/log-rows.js';
 import type { EnvResult } from '../../../src/model/results/log.js';
 import type { FoundSetting } from '../../../src/model/settings-read.js';
 import { documentJson } from '../../../src/report/render/json.js';
 import { documentText } from '../../../src/report/render/text.js';
 import { configDocument } from '../../../src/report/run/config-document.js';
 import { envDocument } from '../../../src/report/run/env-document.js';
+import type { LogRow } from '../../support/launches/log-row.js';
 import { type Row, RUN, rowOf, withTextRuns } from '../../support/text-run.js';
 
 /** `KEY VALUE ORIGIN` and further fields, in words as {@link rowOf} reads them. */

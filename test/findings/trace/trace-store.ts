@@ -4,8 +4,9 @@ import { Traces } from '../../../src/ingest/derive/derive-trace.js';
 import { historyRow, stepRows } from '../../../src/ingest/derive/history-rows.js';
 import { type Annotation, marksStep } from '../../../src/ingest/derive/steps.js';
 import { deriveLives } from '../../../src/ingest/derive/trace-lives.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import { poolNumbers } from '../../../src/model/pool-numbers.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
+import type { TraceAction } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
@@ -58,7 +59,7 @@ export async function deriveTraces(store: Store): Promise<void> {
       const timeUs = row['time_us'] === null ? null : Number(row['time_us']);
       return {
         ...{
-          action: TRACE_ACTIONS.indexOf(action),
+          action: ENUMS.trace_action.indexOf(action),
           address: Number(row['addr']),
           sizeBytes: Number(row['size_bytes']),
         },

@@ -10,7 +10,7 @@ import { peakBetween, stateAt } from '../../../src/derive/trace/state-at.js';
 import { blockLabels } from '../../../src/findings/run/names/block-labels.js';
 import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
+import { ENUMS } from '../../../src/model/columns.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { type History, history, play } from '../../allocator/history.js';
@@ -145,7 +145,7 @@ describe('a history', () => {
               address[i],
               sizeBytes[i],
               requestedBytes[i],
-              BLOCK_STATES[codes[i]!],
+              ENUMS.block_state[codes[i]!],
             ]);
             expect({ blocks, reserved: stateTotals(state).reservedBytes }).toEqual(expected);
           }

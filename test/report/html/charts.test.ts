@@ -1,6 +1,6 @@
 /** Static drawings keep what matters: spikes of long series, and the exact peak of a trace. */
 import { describe, expect, it } from 'vitest';
-import { buildLevels, OPEN_SEQ } from '../../../src/model/picture/levels.js';
+import { courseOf, OPEN_SEQ } from '../../../src/model/picture/levels.js';
 import type { PageLevel } from '../../../src/model/picture/page-data.js';
 import { extremes, lineChart, niceAxis } from '../../../src/report/html/line-chart.js';
 import { pointChart } from '../../../src/report/html/point-chart.js';
@@ -144,10 +144,8 @@ function level(spike: number): PageLevel {
     bytes: Float64Array.from([60 * GIB]),
     isPrivate: new Uint8Array(1),
   };
-  const [built] = buildLevels(blocks, segments, 3, [{ from: 0, to: 9_999, columns: 2_048 }], {
-    firstSeq: 0,
-    lastSeq: 9_999,
-  });
+  const course = courseOf(blocks, segments, 3, { firstSeq: 0, lastSeq: 9_999 });
+  const [built] = course([{ from: 0, to: 9_999, columns: 2_048 }]);
   return { ...built!, name: 'whole trace', startUs: new Float64Array(0) };
 }
 

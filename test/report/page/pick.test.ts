@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildLevels } from '../../../src/model/picture/levels.js';
+import { courseOf } from '../../../src/model/picture/levels.js';
 import { levelsFor } from '../../../src/report/page/levels-for.js';
 import { highestEntry, newPicks, pickColumns } from '../../../src/report/page/pick.js';
 import { bucketState, stateAt } from '../../../src/report/page/state-at.js';
@@ -17,7 +17,7 @@ function coarse(allBlocks: number): Loaded {
     { from: Math.floor(lastSeq * 0.5), to: Math.floor(lastSeq * 0.8), columns: 211 },
     { from: Math.floor(lastSeq * 0.7), to: lastSeq, columns: 150 },
   ];
-  const levels = buildLevels(recorded.columns.blocks, recorded.columns.segments, page.components.length, ranges, page);
+  const levels = courseOf(recorded.columns.blocks, recorded.columns.segments, page.components.length, page)(ranges);
   return {
     page: { ...page, allBlocks, wholeRanges: [] },
     columns: {
@@ -93,7 +93,7 @@ function tiny(spike: number, ranges: readonly { from: number; to: number; column
   };
   const segments = { ...recorded.columns.segments, count: 0 };
   const trace = { firstSeq: 0, lastSeq: LAST };
-  const levels = buildLevels(blocks, segments, 1, ranges, trace);
+  const levels = courseOf(blocks, segments, 1, trace)(ranges);
   return {
     page: { ...page, ...trace, components: ['parameter'], blocks: count, allBlocks: count + 1, wholeRanges: [] },
     columns: {
@@ -137,9 +137,7 @@ describe('levelsFor', () => {
         page: { ...loaded.page, segments: 0, allSegments: 0, wholeRanges: [{ from, to: from + 90 }] },
       };
       const range = { from, to: from + 90, columns: 91 };
-      expect(levelsFor(part, from + 20, from + 60, 500)[0]).toEqual(
-        buildLevels(blocks, segments, 1, [range], trace)[0],
-      );
+      expect(levelsFor(part, from + 20, from + 60, 500)[0]).toEqual(courseOf(blocks, segments, 1, trace)([range])[0]);
     }
   });
 

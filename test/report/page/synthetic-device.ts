@@ -5,7 +5,7 @@
  */
 import { addressBands, placeOf } from '../../../src/findings/picture/address-rows.js';
 import { lifetimeCells } from '../../../src/findings/picture/lifetime-cells.js';
-import { buildLevels, OPEN_SEQ } from '../../../src/model/picture/levels.js';
+import { courseOf, OPEN_SEQ } from '../../../src/model/picture/levels.js';
 import type { DeviceColumns, PageDevice, PageMark } from '../../../src/model/picture/page-data.js';
 
 const KIB = 1024;
@@ -328,7 +328,7 @@ function assemble(from: {
     { from: Math.max(0, lastSeq - 1999), to: lastSeq, columns: Math.min(2000, lastSeq + 1), name: 'the end' },
   ];
   const trace = { firstSeq: 0, lastSeq };
-  const levels = buildLevels(pageBlocks, segments, COMPONENTS.length, ranges, trace);
+  const levels = courseOf(pageBlocks, segments, COMPONENTS.length, trace)(ranges);
   const peak = levels[0]!.active.reduce((most, bytes, i, all) => (bytes > all[most]! ? i : most), 0);
   const marks: PageMark[] = [
     { kind: 'peak', seq: levels[0]!.at[peak]!, text: 'peak', bytes: levels[0]!.active[peak]! },

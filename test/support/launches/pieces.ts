@@ -1,7 +1,8 @@
 /** Pieces of real logs, from which logs of several launches are composed: their truth follows from the composition. */
 import { readLogBytes } from '../../../parsers/log/read-log.js';
-import { type AttemptRow, type LogRow, placedRow } from '../../../src/model/log-rows.js';
+import type { AttemptRow } from '../../../src/model/log-rows.js';
 import type { IncidentRow, Note } from '../../../src/model/tables.js';
+import { type LogRow, placedRow } from './log-row.js';
 
 export const range = (from: number, to: number, step = 1): number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { PARSERS } from '../../../../parsers/index.js';
 import { discover } from '../../../ingest/discover/discover.js';
 import { formatOf } from '../../../ingest/discover/examine.js';
+import { remedyOf } from '../../../knowledge/errors.js';
 import { MbfError } from '../../../model/errors.js';
 import { getOrAdd } from '../../../model/group-by.js';
 import type { DoctorCheck, DoctorResult } from '../../../model/results/doctor.js';
@@ -76,7 +77,7 @@ async function storeCheck(session: Session): Promise<DoctorCheck> {
     return { name, status: 'ok', text };
   } catch (error) {
     if (!(error instanceof MbfError)) throw error;
-    return { name, status: 'failed', text: `${error.describe()}. ${error.remedy}` };
+    return { name, status: 'failed', text: `${error.describe()}. ${remedyOf(error.code)}` };
   }
 }
 
@@ -130,7 +131,7 @@ async function readable(
     } catch (error) {
       if (!(error instanceof MbfError)) throw error;
       const named = error.inFile(candidate.displayPath);
-      unread.push({ path: candidate.displayPath, text: `${named.describe()}. ${error.remedy}` });
+      unread.push({ path: candidate.displayPath, text: `${named.describe()}. ${remedyOf(error.code)}` });
     }
   }
   return {

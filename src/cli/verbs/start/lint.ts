@@ -20,6 +20,7 @@ import {
 import { describeLint } from '../../../findings/lint/describe-lint.js';
 import { readSettingsOf, type SettingsInput } from '../../../ingest/finish/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
+import { remedyOf } from '../../../knowledge/errors.js';
 import { MbfError } from '../../../model/errors.js';
 import { escapeControls } from '../../../model/escape-controls.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
@@ -78,7 +79,7 @@ export const verb = defineVerb({
     for (const { file, line, text } of judged.warnings)
       err(oneLine(`mbforensics: warning: ${file}${line === null ? '' : `:${line}`}: ${text}`));
     for (const error of judged.faults)
-      err(`mbforensics: error ${error.code}: ${error.describe()}\n  ${error.remedy}\n`);
+      err(`mbforensics: error ${error.code}: ${error.describe()}\n  ${remedyOf(error.code)}\n`);
     session.hasFailed = judged.faults.length > 0;
     return judged.result === undefined ? undefined : { result: judged.result, rules: question.rules };
   },

@@ -4,13 +4,14 @@ import { conditionOf } from '../../../derive/lint/lint.js';
 import type { LintRule } from '../../../derive/lint/rule.js';
 import { lintRules } from '../../../derive/lint/rules.js';
 import { DISAGREEMENTS, type Disagreement } from '../../../knowledge/disagreements.js';
+import { errorRemedies, remedyOf } from '../../../knowledge/errors.js';
 import { findKnobs, isKnob, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
 import { moduleLists } from '../../../knowledge/module-lists.js';
 import { nearest } from '../../../knowledge/nearest.js';
 import { SYMPTOMS } from '../../../knowledge/symptoms.js';
-import { ERROR_REMEDIES, type ErrorCode, type ErrorKind, kindOfError, MbfError } from '../../../model/errors.js';
+import { type ErrorCode, type ErrorKind, kindOfError, MbfError } from '../../../model/errors.js';
 import type {
   Explained,
   ExplainedKnob,
@@ -55,7 +56,7 @@ function everything(asked: string): readonly Explained[] {
     ...DISAGREEMENTS.filter(isIt).map(
       ({ concerns, ...disagreement }): Explained => ({ is: 'disagreement', ...disagreement }),
     ),
-    ...(Object.keys(ERROR_REMEDIES) as ErrorCode[]).filter((code) => code.toLowerCase() === wantedName).map(errorOf),
+    ...(Object.keys(errorRemedies()) as ErrorCode[]).filter((code) => code.toLowerCase() === wantedName).map(errorOf),
   ];
   // A rule's id is not taken for a spelling of a knob, whatever it resembles. A fix's id may be one: `tp`.
   const isTaken = named.some(({ is }) => is !== 'fix');
@@ -70,7 +71,7 @@ function names(): string[] {
     ...[lintRules(), SYMPTOMS, FIXES, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
     ...SYMPTOMS.map(({ name }) => name),
     ...KNOBS.flatMap(spellingsOf).filter((spelling) => !spelling.includes(' ')),
-    ...Object.keys(ERROR_REMEDIES),
+    ...Object.keys(errorRemedies()),
     ...mentionedNames(),
   ];
 }
@@ -122,7 +123,7 @@ const WHO: Readonly<Record<ErrorKind, string>> = {
 };
 
 function errorOf(code: ErrorCode): Explained {
-  return { is: 'error', id: code, who: WHO[kindOfError(code)], remedy: ERROR_REMEDIES[code] };
+  return { is: 'error', id: code, who: WHO[kindOfError(code)], remedy: remedyOf(code) };
 }
 
 function disputesOf(id: string): Reference[] {
