@@ -1,7 +1,7 @@
 /** From the words of a command line to a verb: paths as first words, parts of verbs. */
 import { existsSync } from 'node:fs';
 import type { ColorWhen } from './context.js';
-import { PARTS, VERBS, type VerbName } from './verbs/index.js';
+import { LISTED, PARTS, type VerbName } from './verbs/index.js';
 
 export interface ReadCommand {
   /** Undefined for the help of all verbs, `--version`, and words that are neither a verb nor a path. */
@@ -46,12 +46,9 @@ export function readCommand(given: readonly string[]): ReadCommand {
     return read(undefined, after, { topic: topic ?? null });
   }
   if (isVerb(word)) {
-    const parts = PARTS[word] ?? {};
     const [part = ''] = after;
-    if (Object.hasOwn(parts, part)) {
-      const verb = parts[part]!;
-      return read(verb, [word, part, ...before, ...after.slice(1)], { parent: word });
-    }
+    const verb = PARTS.get(`${word} ${part}`);
+    if (verb !== undefined) return read(verb, [word, part, ...before, ...after.slice(1)], { parent: word });
     const isAmbiguous = firstWord(after) === after.length && existsSync(word);
     const remark = isAmbiguous ? `${word} is a verb here; to diagnose the path: mbforensics ./${word}\n` : undefined;
     return read(word, [word, ...before, ...after], { remark });
@@ -61,7 +58,7 @@ export function readCommand(given: readonly string[]): ReadCommand {
 
 /** Parts of verbs are none by themselves. */
 function isVerb(word: string): word is VerbName {
-  return Object.hasOwn(VERBS, word) && 'group' in VERBS[word as VerbName];
+  return (LISTED as readonly string[]).includes(word);
 }
 
 /** What exists, or has the form of a path, a handle or a forced operand. A mistyped verb has no such form. */

@@ -51,8 +51,7 @@ import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
 
 const run = defineVerb({
-  name: 'run',
-  summary: 'launch the checked-out commit, judge it, and exit as `git bisect run` wants: 0, 1, 125; 255 stops it',
+  name: 'bisect run',
   operands: {
     command: operand('<command...>', 'the launch command, after --; it writes to $MBF_OUTPUT_DIR, or prints its log'),
   },
@@ -71,11 +70,6 @@ const run = defineVerb({
     output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
     quiet: flag('-q, --quiet', 'do not repeat what the command prints'),
   },
-  examples: [
-    'bisect run --golden llama3-70b --on memory --runs 3 -- ./launch.sh',
-    'bisect run --golden golden.json --like runs/oom --timeout 40m -- sbatch --wait train.sbatch',
-  ],
-  closing: '  $ git bisect start BAD GOOD && git bisect run mbforensics bisect run --golden G -- ./launch.sh',
   async ask(
     { command, criterion, like, allowChange, mostRuns, timeoutMs, output, quiet, ...given },
     session,
@@ -157,15 +151,13 @@ const run = defineVerb({
 });
 
 const report = defineVerb({
-  name: 'report',
-  summary: 'what a bisection found: the commit, its memory by component and site, its hunks and settings',
+  name: 'bisect report',
   options: {
     repo: option('--repo <dir>', 'the repository', text, '.'),
     session: option('--session <id>', 'which bisection; default: the one judged last'),
     markdown: MARKDOWN,
     html: HTML,
   },
-  examples: ['bisect report', 'bisect report --markdown culprit.md --json', 'bisect report --html culprit.html'],
   async ask({ repo, ...given }, session): Promise<BisectReportResult> {
     const repository = await openRepository(repo, session.context.env);
     const bisection = await readSession(repository, given.session);

@@ -60,14 +60,6 @@ export const verb = defineVerb({
     junit: option('--junit <file>', 'also write it as JUnit XML'),
     sarif: option('--sarif <file>', 'also write it as SARIF'),
   },
-  examples: [
-    'compare night-shift --golden llama3-70b',
-    'compare runs/today --golden tests/golden/llama3-70b.json --json',
-    'compare runs/today --golden runs/yesterday --repo ~/src/Megatron-Bridge',
-    'compare runs/ci --golden golden_values_dev_dgx_h100.json --preset mlm',
-    'compare runs/ci --golden golden.json --preset mlm --metrics "lm loss,num-zeros" --deterministic',
-    'compare runs/ci --golden golden.json --junit compare.xml --markdown summary.md',
-  ],
   async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
     const asked = testOf(preset, given);

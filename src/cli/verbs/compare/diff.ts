@@ -37,15 +37,6 @@ export const verb = defineVerb({
     html: HTML,
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
-  examples: [
-    'diff before.pickle after.pickle',
-    'diff golden night-shift --rank 3 --at step:7',
-    'diff 1f3c9aa 77d0e1b --all-ranks --json',
-    'diff main~12 main --repo ~/src/Megatron-Bridge',
-    'diff snapshot_0.pickle snapshot_0.pickle --at-a step:2 --at-b step:9',
-    'diff golden night-shift --max-growth 2% --exit-code',
-    'diff before.pickle after.pickle --markdown -',
-  ],
   async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
     if (matchStep && (atA ?? atB) !== undefined)

@@ -52,13 +52,6 @@ export const verb = defineVerb({
     junit: option('--junit <file>', 'also write it as JUnit XML'),
     sarif: option('--sarif <file>', 'also write it as SARIF'),
   },
-  examples: [
-    'gate runs/ci --baseline ci/llama3-70b.json',
-    'gate runs/ci-1 runs/ci-2 --baseline ci/llama3-70b.json --tolerance step_time=5%,component:activation=3%',
-    'gate runs/ci --baseline ci/llama3-70b.json --junit gate.xml --sarif gate.sarif --markdown gate.md',
-    'gate runs/main --baseline ci/llama3-70b.json --update',
-    'gate runs/main-again --baseline ci/llama3-70b.json --update --append',
-  ],
   async ask({ run: operands, baseline: file, update, append, force, strict, repo, ...given }, session) {
     if (append && !update) throw new MbfError('MBF1001', '--append goes with --update');
     const tolerances = parseTolerances(given.tolerance);

@@ -52,15 +52,6 @@ export const verb = defineVerb({
     html: HTML,
     exitCode: flag('--exit-code', 'exit 1 if the last change is for the worse'),
   },
-  examples: [
-    'history',
-    'history --metric peak_active_bytes --by commit --repo ~/Megatron-LM',
-    'history --metric step_ms --label nightly --min-change 3%',
-    'history --metric peak_reserved_bytes --from 3f2a1bc --exit-code',
-    'history --metric ooms --by run --json',
-    'history --bisect --metric peak_allocated_bytes',
-    'history --metric step_ms --html history.html',
-  ],
   async ask({ path, metric, by, bisect, label, repo, from, to, minChange }, session) {
     const place = repo ?? (bisect ? '.' : undefined);
     const repository = place === undefined ? undefined : await openRepository(place, session.context.env);

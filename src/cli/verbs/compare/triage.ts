@@ -35,11 +35,6 @@ export const verb = defineVerb({
     tolerance: TOLERANCE,
     allowChange: ALLOW_CHANGE,
   },
-  examples: [
-    'bisect triage out/ --golden llama3-70b',
-    'bisect triage out/ --golden golden.json --on memory --like runs/bad',
-    'bisect triage out-1 out-2 out-3 --golden llama3-70b --on throughput --json',
-  ],
   async ask({ operands, criterion, like, allowChange, ...given }, session): Promise<TriageResult> {
     const tolerances = parseTolerances(given.tolerance);
     const allowed = parseAllowedChanges(allowChange);

@@ -30,11 +30,6 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     exitCode: flag('--exit-code', 'exit 1 if it is not fixed, 3 if that is undecided'),
   },
-  examples: [
-    'verify-fix runs/llama3-70b-sft runs/llama3-70b-sft-expandable',
-    'verify-fix night-shift night-shift-pp8 --fix pp-8',
-    'verify-fix before after --json --exit-code',
-  ],
   async ask({ before, after, fix, capacity }, session) {
     const capacityBytes = capacity?.bytes ?? null;
     const targets = await session.two([before, after]);

@@ -25,7 +25,6 @@ export const verb = defineVerb({
     lifetime: option('--lifetime <kind>', 'the block is resident or transient', oneOf(['resident', 'transient'])),
     bytes: option('--size <bytes>', 'the block is so large, e.g. 32MiB', size),
   },
-  examples: ['explain stack stack.txt', 'explain stack --stack 412', 'explain stack - --lifetime resident < stack.txt'],
   async ask({ file, stack, rules: rulesFile, pool, lifetime, bytes }, session): Promise<ExplainStackResult> {
     if ((file === undefined) === (stack === undefined))
       throw new MbfError('MBF1001', 'name a file of stacks, or a stack of the store with --stack');

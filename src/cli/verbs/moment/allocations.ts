@@ -20,11 +20,6 @@ export const verb = defineVerb({
     limit: option('--limit <n>', 'rows to show; 0 = all', count, '20'),
     csv: flag('--csv', 'print the rows as CSV'),
   },
-  examples: [
-    'allocations --at oom --min 100MiB',
-    'allocations snapshot_3.pickle --block b7f3a00000000_2',
-    'allocations --site fused_adam --sort lifetime --limit 0 --csv',
-  ],
   async ask({ snapshot, block, moment, site, minBytes, sort, device, limit }, session) {
     const { store, chosen } = await session.device(snapshot, moment ?? { kind: 'peak' }, device);
     const question = {

@@ -22,13 +22,6 @@ export const verb = defineVerb({
     device: ONLY_DEVICE,
     limit: option('--limit <n>', 'rows of the list; 0 = all', countOrAll, '20'),
   },
-  examples: [
-    'attribute',
-    'attribute snapshot_oom_rank-3.pickle --at oom',
-    'attribute night-shift/3/snapshot#1 --by module --component activation',
-    'attribute runs/llama3-70b-sft --annotate model.py',
-    'attribute --rules my-rules.yaml --json',
-  ],
   async ask({ snapshot, moment, by, component, annotate, rules, share, device, limit }, session) {
     const question = {
       ...{ moment, by, component, device, limit, share },

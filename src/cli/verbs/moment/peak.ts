@@ -30,16 +30,6 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'peak',
-    'peak snapshot_oom_rank-3.pickle',
-    'peak runs/llama3-70b-sft --limit 0 --json',
-    'peak night-shift/3/snapshot#1',
-    'peak night-shift/3/snapshot#1 --by module --at oom',
-    'peak snapshot_oom_rank-3.pickle --depth 3',
-    'peak snapshot_oom_rank-3.pickle --grouping bridge',
-    'peak --at oom --markdown peak.md',
-  ],
   async ask({ snapshot, by, depth, moment, grouping, limit, device, rawFrames }, session) {
     const { store, run, filter } = await session.snapshots(snapshot);
     const limits = { sites: limit, stacks: limit === 0 ? 0 : Math.ceil(limit / 3) };

@@ -48,15 +48,6 @@ export const verb = defineVerb({
     csv: flag('--csv', 'print the series as CSV'),
     html: HTML,
   },
-  examples: [
-    'timeline snapshot_oom_rank-3.pickle',
-    'timeline night-shift/3/snapshot#1 --by time',
-    'timeline runs/llama3-70b-sft --from step:3 --to step:4',
-    'timeline runs/llama3-70b-sft --annotations nccl',
-    'timeline runs/llama3-70b-sft --components',
-    'timeline --csv --width 4000 > series.csv',
-    'timeline snapshot_oom_rank-3.pickle --html timeline.html',
-  ],
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
     const columns =

@@ -18,12 +18,6 @@ export const verb = defineVerb({
     ),
     csv: flag('--csv', 'print all rows as CSV'),
   },
-  examples: [
-    'log iterations',
-    'log iterations runs/llama3-70b-sft --limit 0',
-    'log iterations night-shift --csv',
-    'log iterations --json',
-  ],
   async ask({ run: operand, limit, csv, json }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
     const newest = limit === undefined && !csv && json !== 'full' ? SCREEN_ROWS : limit || undefined;

@@ -9,7 +9,6 @@ export const verb = defineVerb({
   name: 'memory',
   operands: { run: RUN },
   options: { rank: option('--rank <n>', 'only this rank, and every line of it', rank) },
-  examples: ['log memory', 'log memory runs/llama3-70b-sft', 'log memory night-shift --rank 12', 'log memory --json'],
   async ask({ run: operand, rank }, session) {
     const { store, runId, run } = await session.target(operand);
     const { layout, layoutOrigin } = await readLogFacts(store, runId);

@@ -26,15 +26,6 @@ export const verb = defineVerb({
     stepRange: STEP_RANGE,
     limit: option('--limit <n>', 'rows of each table; 0 = all', countOrAll, '8'),
   },
-  examples: [
-    'nsys report1.sqlite',
-    'nsys runs/llama3-70b-sft --limit 0',
-    'nsys run_pqtdir --at 155357596302',
-    'nsys report1.sqlite --range forward --curve',
-    'nsys report1.sqlite --step-range "train_iter #"',
-    'nsys golden --against night-shift',
-    'nsys --json',
-  ],
   async ask({ run: operands, atNs, range, slices, against, stepRange }, session) {
     if (against !== undefined) {
       const [first, ...others] = operands;

@@ -12,7 +12,6 @@ export const verb = defineVerb({
   options: {
     points: option('--points <n>', 'stretches of time to show, each by its largest total; 0 = 100,000', points, '16'),
   },
-  examples: ['log profile', 'log profile rank3.raw.json.gz', 'log profile runs/llama3-70b-sft --points 1000 --json'],
   async ask({ run, points }, session) {
     const target = await session.target(run);
     const result = await describeProfilerMemory(target.store, target, points);

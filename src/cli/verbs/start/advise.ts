@@ -31,13 +31,6 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'advise',
-    'advise runs/llama3-70b-sft --fix expandable-segments',
-    'advise night-shift --paste megatron-lm',
-    'advise night-shift --markdown -',
-    'advise night-shift --json',
-  ],
   async ask({ run: operand, capacity, fix, paste, stepRange }, session) {
     const target = await session.target(operand);
     const { store, runId, run } = target;

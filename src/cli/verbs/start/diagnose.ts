@@ -18,17 +18,6 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'diagnose',
-    'diagnose runs/llama3-70b-sft',
-    'diagnose train.log snapshot_oom_rank-3.pickle',
-    'diagnose runs/monday runs/tuesday --each',
-    'diagnose - < pasted.txt',
-    'diagnose runs/llama3-70b-sft --markdown -',
-    'diagnose night-shift --json',
-  ],
-  notes: `The cause is one of fragmentation, capacity, external_pressure, graph_pools, synchronisation, leak, host_oom,
-not_oom, undecided.`,
   async ask({ run, each, capacity, redact }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
     if (!each) return diagnosed(run, capacity?.bytes, session);
     if (run.length === 0) throw new MbfError('MBF1001', '--each needs paths');

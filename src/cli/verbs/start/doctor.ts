@@ -27,7 +27,6 @@ const LEAST_FREE_BYTES = 512 * MIB;
 export const verb = defineVerb({
   name: 'doctor',
   operands: { paths: operand('[path...]', 'what to look for readable files in; default: the current directory') },
-  examples: ['doctor', 'doctor runs/llama3-70b-sft', 'doctor --json'],
   async ask({ paths }, session): Promise<DoctorResult> {
     const { context } = session;
     const checks = [

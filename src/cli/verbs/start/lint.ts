@@ -61,14 +61,6 @@ export const verb = defineVerb({
     strict: flag('--strict', 'exit 3 if an error could not be ruled out'),
     sarif: option('--sarif <file>', 'also write it as SARIF; - is standard output'),
   },
-  examples: [
-    'lint run_config.yaml',
-    'lint launch.sbatch conf/llama3-70b.yaml --env environ.txt',
-    'lint conf/ --framework megatron-bridge@0.6 --gpu h100-80gb --version-of torch=2.11',
-    'lint --run night-shift --severity error --json',
-    'lint run_config.yaml --set model.cpu_offloading=true --set NCCL_NVLS_ENABLE=1',
-    'lint run_config.yaml --sarif lint.sarif',
-  ],
   async ask({ operands, run: named, env, framework, gpu, versions, set, rule, severity }, session) {
     const asked = { framework, gpu, versions: Object.fromEntries(versions) };
     const question: Question = { asked, env, change: changeOf(set), rules: rulesOf(rule, severity) };

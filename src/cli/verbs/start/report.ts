@@ -46,14 +46,6 @@ export const verb = defineVerb({
     open: flag('--open', 'open it in the browser'),
     force: flag('--force', 'replace a file that report did not write'),
   },
-  examples: [
-    'report',
-    'report runs/llama3-70b-sft -o night-shift.html --open',
-    'report snapshot_oom_rank-3.pickle -o stack.svg',
-    'report runs/monday --baseline runs/golden -o monday.html',
-  ],
-  notes: `The page is one file without requests: it opens on a machine without a network, and can be an artifact of CI.
-Pages of other answers: diff --html, bisect report --html, history --html, timeline --html.`,
   async ask(inputs, session): Promise<ReportAnswer | undefined> {
     const { output, force, open } = inputs;
     const isSvg = /\.svg$/i.test(output);

@@ -21,7 +21,6 @@ export const verb = defineVerb({
     limit: option('--limit <n>', 'rows to show; 0 = all', countOrAll, '20'),
     capacity: capacity('as given to diagnose'),
   },
-  examples: ['show', 'show E3', 'show E3 runs/llama3-70b-sft --limit 0', 'show accounting night-shift --json'],
   async ask({ first, second, verdict, limit, capacity }, session) {
     if (first !== undefined && !isHandle(first) && /^[\w-]+$/.test(first) && !existsSync(first) && second.length > 0)
       throw new MbfError(

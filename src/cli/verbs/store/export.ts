@@ -78,16 +78,6 @@ export const verb = defineVerb({
     ),
   },
   options: OPTIONS,
-  examples: [
-    'export snapshot_oom_rank-3.pickle --at oom -o live.svg',
-    'export --as folded | flamegraph.pl --countname bytes > peak.svg',
-    'export snapshot_oom_rank-3.pickle --at oom -o oom.pb.gz',
-    'export night-shift/3/snapshot#1 -o peak.speedscope.json',
-    'export snapshot_oom_rank-3.pickle --as snapshot-json --at oom -o oom.json',
-    'export --table event -o event.parquet',
-    'export --table all --as parquet -o lake/',
-    'export --query "SELECT action, count(*) FROM event GROUP BY ALL" --as csv',
-  ],
   async ask({ snapshot, ...options }, session): Promise<Exported | undefined> {
     const plan = planOf(options, session.context);
     const result = await (plan.kind === 'rows'

@@ -28,12 +28,6 @@ export const verb = defineVerb({
     explain: flag('--explain', 'list for every file which parser was chosen and why'),
     quiet: flag('-q, --quiet', 'no progress'),
   },
-  examples: [
-    'ingest runs/llama3-70b-sft',
-    'ingest runs/ --each --label golden',
-    'ingest train.log snapshot_oom_rank-3.pickle --run night-shift',
-    'ingest runs/x --explain',
-  ],
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, followLinks, explain } = given;
     if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');

@@ -14,13 +14,6 @@ export const verb = defineVerb({
     force: flag('--force', 'replace a directory that redact wrote'),
     check: flag('--check', 'write nothing; exit 1 if the files have what looks like a name or a key'),
   },
-  examples: [
-    'export redact runs/llama3-70b-sft -o for-the-issue',
-    'export redact runs/tuesday -o tuesday --key for-the-issue-names.json',
-    'export redact for-the-issue --check',
-  ],
-  notes: `The copy has other names for users, hosts, paths, projects, private code and ids, and no secrets. They have the
-length of the original, and the diagnosis is compared with that of the original. DIR-names.json has the key and the original names: keep it.`,
   async ask({ run, output, key, force, check }, session): Promise<RedactResult> {
     const { checkBundle, redactRun } = await import('../../redact-run.js');
     if (!check) {

@@ -23,15 +23,6 @@ export const verb = defineVerb({
     csvRaw: CSV_RAW,
     list: flag('--list', 'tables, views and macros of the analysis library with their columns, or the one named'),
   },
-  examples: [
-    'sql --list',
-    'sql --list verdict',
-    'sql "SHOW TABLES"',
-    'sql "FROM peak_component ORDER BY bytes DESC" runs/llama3-70b-sft',
-    'sql "SELECT action, count(*) FROM event GROUP BY ALL ORDER BY 2 DESC"',
-    'sql "SELECT * FROM incident" runs/llama3-70b-sft --format jsonl',
-    'sql - --format csv < query.sql',
-  ],
   async ask({ statement, path, format: wanted, limit, csvRaw, list, json }, session) {
     if (list) {
       const { describeLibrary } = await import('../../../store/install-library.js');

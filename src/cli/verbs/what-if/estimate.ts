@@ -27,12 +27,6 @@ export const verb = defineVerb({
       sizeAboveZero(', e.g. 80GiB'),
     ),
   },
-  examples: [
-    'estimate --run runs/llama3-70b-sft',
-    'estimate --config run_config.yaml --set world=32 --device-memory 80GiB',
-    'estimate --run night-shift --set tp=8 --set recompute_modules=mlp',
-    'estimate --inputs layout.json --model megatron-bridge --json',
-  ],
   async ask({ config, run: operand, inputs, model, set, deviceBytes }, session) {
     const device = deviceBytes === undefined ? null : { bytes: deviceBytes, source: '--device-memory' };
     const asked = { model, set, device };

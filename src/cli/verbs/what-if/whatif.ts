@@ -26,14 +26,6 @@ export const verb = defineVerb({
       "a device to replay on, such as h100,h200, with the total that its driver reports; may be repeated. A number is the recorded device's ordinal; default: the one that ran out",
     ),
   },
-  examples: [
-    'whatif snapshot_oom_rank-3.pickle',
-    'whatif --set expandable_segments:True',
-    'whatif --device h100,h200,b200',
-    'whatif night-shift/3/snapshot#1 --capacity 141GB --json',
-    'whatif --remove fused_bias_swiglu.py:33',
-    'whatif --free-early',
-  ],
   async ask({ snapshot, set, capacityBytes, sweep, remove, scale, freeEarly, device }, session) {
     const { ordinal, targets } = devicesOf(device);
     const { store, chosen } = await session.device(snapshot, { kind: 'oom' }, ordinal);
