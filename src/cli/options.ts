@@ -94,9 +94,12 @@ export function required(flags: string, help: string, missing?: string): Spec<st
   return { flags, help, isRequired: missing === undefined, read };
 }
 
-function wrong(name: string, given: string, expected: string): MbfError {
-  return new MbfError('MBF1001', `invalid ${name} ${JSON.stringify(given)}; expected ${expected}`);
-}
+/** What the caller has to correct. */
+export const misuse = (fact: string): MbfError => new MbfError('MBF1001', fact);
+
+/** A value of an operand or option that is none. */
+export const wrong = (name: string, given: string, expected: string): MbfError =>
+  misuse(`invalid ${name} ${JSON.stringify(given)}; expected ${expected}`);
 
 /** A whole number in any spelling of JavaScript's; `what` is what the error expects. */
 function wholeNumber(least: number, what: string): Parse<number> {

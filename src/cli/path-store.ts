@@ -15,11 +15,11 @@ import type { Failure, IngestResult } from '../model/results/common.js';
 import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
-import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
+import { sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
 import { cachePlace, newestFirst, prune } from './cached-files.js';
 import { contentKey } from './content-key.js';
 import type { Context } from './context.js';
-import { onInterrupt } from './interrupt.js';
+import { type HeldDirectory, heldDirectory, onInterrupt } from './interrupt.js';
 import { openStore } from './open-store.js';
 import { progressOf } from './progress.js';
 import type { CachedFiles } from './stored-answer.js';
@@ -102,7 +102,7 @@ export async function pathStore(
   const key = knownKey ?? (await contentKey(paths, context));
   const name = `${key}-${SCHEMA_VERSION}.${PARSER_VERSION}.duckdb`;
   const cache = await cacheDirectory(context);
-  let place = cache === undefined ? temporaryPlace() : { directory: cache, dispose: async () => {} };
+  let place: HeldDirectory = cache === undefined ? heldDirectory() : { directory: cache, dispose: async () => {} };
   let made: MadeStore | undefined;
   try {
     if (!existsSync(join(place.directory, name))) {
@@ -111,7 +111,7 @@ export async function pathStore(
       } catch (error) {
         if (place.directory !== cache || !isWithoutSpace(error)) throw error;
         context.err(`${cache} has no room for the store of these files; for this answer it is in ${tmpdir()}\n`);
-        place = temporaryPlace();
+        place = heldDirectory();
         made = await makeStore(paths, join(place.directory, name), context, asWritten);
       }
       if (place.directory === cache) await prune(cache);
@@ -217,27 +217,9 @@ function isWithoutSpace(error: unknown): error is MbfError {
   );
 }
 
-interface Place {
-  readonly directory: string;
-  readonly dispose: () => Promise<void>;
-}
-
-function temporaryPlace(): Place {
-  const directory = makeTemporaryDirectory();
-  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
-  const forget = onInterrupt(remove);
-  return {
-    directory,
-    dispose: async () => {
-      forget();
-      remove();
-    },
-  };
-}
-
 /** Standard input as a file of the run: it is read once, and a file is what parsers read twice. */
 async function inputStore(paths: readonly string[], context: Context, options: PathStoreOptions): Promise<PathStore> {
-  const { directory: folder, dispose } = temporaryPlace();
+  const { directory: folder, dispose } = heldDirectory();
   try {
     const input = join(folder, STANDARD_INPUT);
     await pipeline(process.stdin, createWriteStream(input));

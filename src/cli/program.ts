@@ -1,7 +1,7 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
 import { hideSecrets } from '../knowledge/secrets.js';
-import { MbfError } from '../model/errors.js';
+import { ERROR_REMEDIES, MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
 import type { ErrorResult } from '../model/results/common.js';
 import { toJson } from '../report/json.js';
@@ -10,6 +10,7 @@ import { type Context, processContext } from './context.js';
 import type { Host } from './define-verb.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
 import { existingNear } from './nearest.js';
+import { wrong } from './options.js';
 import { type ReadCommand, readCommand } from './read-command.js';
 import { GROUPS, LISTED, PARTS, VERBS, type VerbName } from './verbs/index.js';
 import { version } from './version.js';
@@ -78,8 +79,7 @@ const JSON_OPTIONS: readonly string[] = ['--json', '--json=full', '--json=short'
 
 async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
   const json = jsonOptions(args).find((arg) => !JSON_OPTIONS.includes(arg));
-  if (json !== undefined)
-    throw new MbfError('MBF1001', `invalid --json ${JSON.stringify(json.slice(7))}; expected one of full, short`);
+  if (json !== undefined) throw wrong('--json', json.slice(7), 'one of full, short');
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
   // Completion and the man page describe all verbs.
@@ -101,7 +101,7 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.done;
     const message = error.message.replace(/^error: /, '').replace(/\n.*/s, '');
-    if (json) context.out(errorDocument('MBF1001', message, new MbfError('MBF1001', '').remedy, EXIT.usage));
+    if (json) context.out(errorDocument('MBF1001', message, ERROR_REMEDIES.MBF1001, EXIT.usage));
     return EXIT.usage;
   }
   const failure =

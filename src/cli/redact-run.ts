@@ -1,7 +1,6 @@
 /** Copies of runs without names; loaded only by verbs that make one. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { discover } from '../ingest/discover/discover.js';
 import { MbfError } from '../model/errors.js';
@@ -18,10 +17,10 @@ import {
   writeReport,
 } from '../redact/redact.js';
 import { wordDiagnosis } from '../report/verdict/word-verdict.js';
-import { makeTemporaryDirectory } from '../store/temporary-files.js';
 import { diagnoseTarget } from './ask-diagnosis.js';
 import type { Context } from './context.js';
-import { onInterrupt } from './interrupt.js';
+import { heldDirectory } from './interrupt.js';
+import { misuse } from './options.js';
 import { asOutputError, checkFree, placeOf, withWorkDirectory, writing } from './output-file.js';
 import { type PathStore, pathStore } from './path-store.js';
 
@@ -203,14 +202,8 @@ export async function redactedCopy(
   context: Context,
 ): Promise<{ readonly path: string; readonly cacheDir: string; close(): Promise<void> }> {
   if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
-    throw new MbfError('MBF1001', '--redact reads the files again: name paths');
-  const folder = makeTemporaryDirectory(tmpdir());
-  const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
-  const forget = onInterrupt(removeFolder);
-  const close = async (): Promise<void> => {
-    forget();
-    removeFolder();
-  };
+    throw misuse('--redact reads the files again: name paths');
+  const { directory: folder, dispose: close } = heldDirectory();
   try {
     const work = join(folder, 'work');
     mkdirSync(work);

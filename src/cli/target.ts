@@ -6,6 +6,7 @@ import type { Context } from './context.js';
 import { nearest } from './nearest.js';
 import { openStore } from './open-store.js';
 import { type DbOptions, isFileName, type Kind, type Operands, partsOf, pathsOf, resourcesOf } from './operands.js';
+import { misuse } from './options.js';
 import {
   cachedStores,
   failedSources,
@@ -54,7 +55,7 @@ export async function openTarget(
   if (paths !== undefined)
     return { ...(await pathStore(paths, context, { ...resources, ...ofPaths })), handle: undefined };
   if (options.formats !== undefined)
-    throw new MbfError('MBF1001', '--formats is for paths; logs of a store are read with it by `ingest --formats`');
+    throw misuse('--formats is for paths; logs of a store are read with it by `ingest --formats`');
   const { kind, name } = partsOf(typeof operands === 'string' ? operands : operands?.[0]);
   const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {

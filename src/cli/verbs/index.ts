@@ -1,4 +1,4 @@
-/** Every verb. A question loads only its own: all of them together take three times as long to load as Node to start. */
+/** Every verb. A question loads only its own: all of them take three times as long to load as Node to start. */
 import type { Verb } from '../define-verb.js';
 import { VERB_HELP } from '../verb-help.js';
 

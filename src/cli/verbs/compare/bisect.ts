@@ -41,6 +41,7 @@ import {
   flag,
   HTML,
   MARKDOWN,
+  misuse,
   operand,
   option,
   required,
@@ -189,7 +190,7 @@ export const verb = defineVerbs({
 
 function launches(text: string, name: string): number {
   const most = count(text, name);
-  if (most === 0) throw new MbfError('MBF1001', '--runs 0 would judge nothing');
+  if (most === 0) throw misuse('--runs 0 would judge nothing');
   return most;
 }
 

@@ -3,7 +3,6 @@ import { compareWithGolden } from '../../../findings/flows/compare-with-golden.j
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { MbfError } from '../../../model/errors.js';
 import { type CompareResult, type CompareVerdict, PRESETS, type Preset } from '../../../model/results/compare.js';
 import { compareDocument } from '../../../report/compare/compare-document.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
@@ -19,6 +18,7 @@ import {
   countOrAll,
   flag,
   MARKDOWN,
+  misuse,
   oneOf,
   operand,
   option,
@@ -103,7 +103,7 @@ function testOf(
   const { golden, metrics, deterministic, modelConfig } = given;
   if (preset !== 'mlm') {
     if (metrics !== undefined || deterministic || modelConfig !== undefined)
-      throw new MbfError('MBF1001', '--metrics, --deterministic and --model-config are for --preset mlm');
+      throw misuse('--metrics, --deterministic and --model-config are for --preset mlm');
     return { test: {}, notes: [] };
   }
   const file = modelConfig ?? testNextTo(golden);

@@ -1,11 +1,21 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import type { DiffLimits } from '../../../findings/diff/describe-diff.js';
-import { MbfError } from '../../../model/errors.js';
 import { diffDocument } from '../../../report/compare/diff-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { diffOperands } from '../../diff-operands.js';
 import { EXIT } from '../../exit-codes.js';
-import { countOrAll, digits, flag, HTML, MARKDOWN, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
+import {
+  countOrAll,
+  digits,
+  flag,
+  HTML,
+  MARKDOWN,
+  misuse,
+  operand,
+  option,
+  STEP_RANGE,
+  wholeSize,
+} from '../../options.js';
 
 export const verb = defineVerb({
   name: 'diff',
@@ -40,10 +50,7 @@ export const verb = defineVerb({
   async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
     if (matchStep && (atA ?? atB) !== undefined)
-      throw new MbfError(
-        'MBF1001',
-        '--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b',
-      );
+      throw misuse('--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b');
     const limits = { sites, minBytes: given.minBytes ?? 0, maxGrowth };
     const moments = [atA ?? at, atB ?? at] as const;
     const question = { limits, moments, matchStep, rank, allRanks, device, repo, stepRange };

@@ -19,7 +19,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, flag, MARKDOWN, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, flag, MARKDOWN, misuse, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
 
 const EXIT_OF: Readonly<Record<GateVerdict, number>> = {
@@ -53,7 +53,7 @@ export const verb = defineVerb({
     sarif: option('--sarif <file>', 'also write it as SARIF'),
   },
   async ask({ run: operands, baseline: file, update, append, force, strict, repo, ...given }, session) {
-    if (append && !update) throw new MbfError('MBF1001', '--append goes with --update');
+    if (append && !update) throw misuse('--append goes with --update');
     const tolerances = parseTolerances(given.tolerance);
     const warned = given.warn ?? [];
     if (!update && !existsSync(file))
@@ -118,7 +118,7 @@ function warnedMetrics(text: string, name: string): readonly string[] {
   const metrics = text.split(',').map((metric) => metric.trim());
   const unknown = metrics.find((metric) => metric !== 'loss' && !isMetric(metric));
   if (unknown === undefined) return metrics;
-  throw new MbfError('MBF1001', `${name} ${JSON.stringify(unknown)}: expected one of ${METRIC_NAMES}, loss`);
+  throw misuse(`${name} ${JSON.stringify(unknown)}: expected one of ${METRIC_NAMES}, loss`);
 }
 
 /** Undefined where it is damaged and will be replaced. */
@@ -148,8 +148,7 @@ async function renew(
     const contract = await compareContract(rules, first, run);
     const different = contract.filter(({ blocking }) => blocking).map(({ key }) => key);
     if (different.length > 0)
-      throw new MbfError(
-        'MBF1001',
+      throw misuse(
         `run ${run.run} is not a repeat of ${first.run}: ${different.join(', ')} differs; --force keeps it nevertheless`,
       );
   }

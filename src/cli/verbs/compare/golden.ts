@@ -28,7 +28,7 @@ import {
   resolveGolden,
   resolveMeasured,
 } from '../../golden-operand.js';
-import { flag, oneOf, operand, option, required } from '../../options.js';
+import { flag, misuse, oneOf, operand, option, required } from '../../options.js';
 import { checkFree, writeWhole } from '../../output-file.js';
 import type { Session } from '../../session.js';
 
@@ -132,7 +132,7 @@ export const verb = defineVerbs({
 /** What `resolveGolden` takes for something else. Throws MBF1001. */
 function checkName(name: string): void {
   if (!/^[\w.+@-][\w.+@ /-]{0,199}$/.test(name) || name.includes(':'))
-    throw new MbfError('MBF1001', `--name ${JSON.stringify(name)}: letters, digits, and _ - . + @ /`);
+    throw misuse(`--name ${JSON.stringify(name)}: letters, digits, and _ - . + @ /`);
 }
 
 function newRuns({ runs, upstream, upstreamText }: MeasuredRuns, source: string): NewGolden[] {

@@ -5,7 +5,7 @@ import type { ExplainStackResult } from '../../../model/results/rules.js';
 import { explainStackDocument } from '../../../report/knowledge/rules-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, oneOf, operand, option, size } from '../../options.js';
+import { count, misuse, oneOf, operand, option, size } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import type { Session } from '../../session.js';
 import { readTextFile } from '../../text-input.js';
@@ -27,10 +27,10 @@ export const verb = defineVerb({
   },
   async ask({ file, stack, rules: rulesFile, pool, lifetime, bytes }, session): Promise<ExplainStackResult> {
     if ((file === undefined) === (stack === undefined))
-      throw new MbfError('MBF1001', 'name a file of stacks, or a stack of the store with --stack');
+      throw misuse('name a file of stacks, or a stack of the store with --stack');
     const rules = await readRules(rulesFile);
     const stacks = file === undefined ? [await storedStack(stack!, session)] : await stacksOf(file);
-    if (stacks.length === 0) throw new MbfError('MBF1001', `${file} holds no stack`);
+    if (stacks.length === 0) throw misuse(`${file} holds no stack`);
     return {
       schema: 'mbforensics/explain-stack@1',
       stacks: stacks.map(({ from, frames }) => worded(explainStack(rules, from, frames, { pool, lifetime, bytes }))),

@@ -1,11 +1,10 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { parseBlock } from '../../../findings/run/names/block-labels.js';
 import { describeAllocations } from '../../../findings/state/allocations.js';
-import { MbfError } from '../../../model/errors.js';
 import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
 import { allocationsCsv, allocationsDocument } from '../../../report/moment/allocations-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../options.js';
+import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size, wrong } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'allocations',
@@ -39,7 +38,6 @@ export const verb = defineVerb({
 
 function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {
   const parsed = parseBlock(text);
-  if (parsed === undefined)
-    throw new MbfError('MBF1001', `invalid --block ${JSON.stringify(text)}; expected a label or an address`);
+  if (parsed === undefined) throw wrong('--block', text, 'a label or an address');
   return parsed;
 }

@@ -6,7 +6,7 @@ import { asciiText, timelineCsv, timelineDocument } from '../../../report/moment
 import { documentText } from '../../../report/render/text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, count, digits, flag, HTML, option, optional, SNAPSHOT, text } from '../../options.js';
+import { between, count, digits, flag, HTML, misuse, option, optional, SNAPSHOT, text } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { demandSnapshots } from '../../session.js';
 import type { Target } from '../../target.js';
@@ -49,7 +49,7 @@ export const verb = defineVerb({
     html: HTML,
   },
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
-    if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
+    if (csv && json) throw misuse('--csv and --json exclude each other');
     const columns =
       csv || json === 'full'
         ? width === undefined
@@ -98,7 +98,7 @@ async function runPage(target: Target): Promise<string> {
 
 function axis(given: string): 'index' | 'time' {
   if (given === 'index' || given === 'time') return given;
-  throw new MbfError('MBF1001', `--by ${JSON.stringify(given)} is neither index nor time`);
+  throw misuse(`--by ${JSON.stringify(given)} is neither index nor time`);
 }
 
 function screenWidth(width: string | undefined, { columns }: Context): number {

@@ -4,7 +4,7 @@ import type { NsysResult } from '../../../model/results/nsys.js';
 import { nsysDocument } from '../../../report/run/nsys-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
+import { between, countOrAll, misuse, option, optional, RUN, STEP_RANGE, wrong } from '../../options.js';
 
 /** Of `--curve` without a number: a screen's width. */
 const SLICES = 72;
@@ -30,7 +30,7 @@ export const verb = defineVerb({
     if (against !== undefined) {
       const [first, ...others] = operands;
       if (first === undefined || others.length > 0 || atNs !== undefined || range !== undefined || slices !== undefined)
-        throw new MbfError('MBF1001', '--against needs two runs, and no --at, --range or --curve');
+        throw misuse('--against needs two runs, and no --at, --range or --curve');
       const targets = await session.two([first, against]);
       const read = (side: 0 | 1) =>
         targets.use(side, async ({ store, runId, run }) => {
@@ -58,7 +58,6 @@ function demandReports(run: string, reports: readonly unknown[]): void {
 }
 
 function nanoseconds(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text))
-    throw new MbfError('MBF1001', `invalid --at ${JSON.stringify(text)}; expected a time in ns`);
+  if (!/^-?\d{1,15}$/.test(text)) throw wrong('--at', text, 'a time in ns');
   return Number(text);
 }

@@ -2,7 +2,7 @@ import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js
 import { MbfError } from '../../../model/errors.js';
 import { profilerDocument } from '../../../report/run/profiler-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, option, RUN } from '../../options.js';
+import { count, misuse, option, RUN } from '../../options.js';
 
 const MOST_POINTS = 100_000;
 
@@ -26,6 +26,6 @@ export const verb = defineVerb({
 
 function points(text: string, name: string): number {
   const pointCount = count(text, name) || MOST_POINTS;
-  if (pointCount > MOST_POINTS) throw new MbfError('MBF1001', `${name} ${pointCount} is more than ${MOST_POINTS}`);
+  if (pointCount > MOST_POINTS) throw misuse(`${name} ${pointCount} is more than ${MOST_POINTS}`);
   return pointCount;
 }

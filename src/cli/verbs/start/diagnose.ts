@@ -1,10 +1,9 @@
-import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseEachResult, DiagnoseResult } from '../../../model/results/common.js';
 import { diagnoseDocument, diagnoseDocuments } from '../../../report/start/diagnose-document.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, flag, MARKDOWN, REDACT, RUN } from '../../options.js';
+import { CAPACITY, flag, MARKDOWN, misuse, REDACT, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
 
 export const verb = defineVerb({
@@ -20,7 +19,7 @@ export const verb = defineVerb({
   },
   async ask({ run, each, capacity, redact }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
     if (!each) return diagnosed(run, capacity?.bytes, session);
-    if (run.length === 0) throw new MbfError('MBF1001', '--each needs paths');
+    if (run.length === 0) throw misuse('--each needs paths');
     const runs: DiagnoseResult[] = [];
     for (const path of run) {
       runs.push(await diagnosed([path], capacity?.bytes, session));

@@ -30,7 +30,7 @@ import { toJson } from '../../../report/json.js';
 import { lintDocument } from '../../../report/start/lint-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { choice, flag, operand, option, repeated } from '../../options.js';
+import { choice, flag, misuse, operand, option, repeated, wrong } from '../../options.js';
 import type { Session } from '../../session.js';
 
 /** Some of those that `devices.ts` knows. */
@@ -147,16 +147,15 @@ function judge(facts: RawFacts, subject: Pick<LintResult, 'subject' | 'run'>, ru
 /** The selected run, if any: forced, or a single operand that is not a path. */
 function runOf(operands: readonly string[], run: string | undefined): string | undefined {
   if (run !== undefined) {
-    if (operands.length > 0) throw new MbfError('MBF1001', 'a run is judged alone: --run and files exclude each other');
+    if (operands.length > 0) throw misuse('a run is judged alone: --run and files exclude each other');
     return /^(?:run|snapshot|commit|label|path):/.test(run) ? run : `run:${run}`;
   }
-  if (operands.length === 0)
-    throw new MbfError('MBF1001', 'lint what? a configuration, a directory, or a run of the store');
+  if (operands.length === 0) throw misuse('lint what? a configuration, a directory, or a run of the store');
   const forced = operands.find((operand) => /^(?:run|snapshot|commit|label):/.test(operand));
   const [first] = operands;
   const named = forced ?? (operands.length === 1 && !isPath(first!) ? first : undefined);
   if (named !== undefined && operands.length > 1)
-    throw new MbfError('MBF1001', `a run is judged alone: ${JSON.stringify(named)} and files exclude each other`);
+    throw misuse(`a run is judged alone: ${JSON.stringify(named)} and files exclude each other`);
   return named;
 }
 
@@ -179,7 +178,7 @@ async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
 
 function gpuOption(text: string): string {
   if (deviceOf(text) !== null) return text;
-  throw new MbfError('MBF1001', `unknown --gpu ${JSON.stringify(text)}; expected one such as ${GPUS.join(', ')}`);
+  throw misuse(`unknown --gpu ${JSON.stringify(text)}; expected one such as ${GPUS.join(', ')}`);
 }
 
 /** A framework goes by the name of its package too. */
@@ -193,13 +192,9 @@ function frameworkOption(text: string): NonNullable<Asked['framework']> {
   const [, word = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(text) ?? [];
   const plain = word.toLowerCase().replaceAll('_', '-');
   const name = FRAMEWORKS.find((one) => one === plain) ?? FRAMEWORK_ALIASES[plain];
-  if (name === undefined)
-    throw new MbfError(
-      'MBF1001',
-      `invalid --framework ${JSON.stringify(text)}; expected one of ${FRAMEWORKS.join(', ')}`,
-    );
+  if (name === undefined) throw wrong('--framework', text, `one of ${FRAMEWORKS.join(', ')}`);
   if (version !== undefined && !isVersion(version))
-    throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
+    throw misuse(`--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
   return { name, version: version ?? null };
 }
 
@@ -210,10 +205,7 @@ function versionOption(text: string): readonly [VersionName, string] {
   const version = text.slice(at + 1).trim();
   if (at < 0 || name === undefined || !isVersion(version)) {
     const names = VERSION_NAMES.join(', ');
-    throw new MbfError(
-      'MBF1001',
-      `invalid --version-of ${JSON.stringify(text)}; expected PACKAGE=VERSION; packages: ${names}`,
-    );
+    throw wrong('--version-of', text, `PACKAGE=VERSION; packages: ${names}`);
   }
   return [name, version];
 }
@@ -229,8 +221,7 @@ function changeOf(set: readonly string[]): AdviceChange {
   for (const text of set) {
     const at = text.indexOf('=');
     const name = text.slice(0, Math.max(0, at)).trim();
-    if (at < 1 || name === '')
-      throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE`);
+    if (at < 1 || name === '') throw wrong('--set', text, 'KEY=VALUE');
     const value = text.slice(at + 1);
     if (/^[A-Z][A-Z0-9_]*$/.test(name)) change.env[name] = value === '' ? null : value;
     else {
@@ -251,7 +242,7 @@ function rulesOf(ids: readonly string[], severity: LintSeverity): readonly LintR
 
 function ruleOption(id: string): string {
   if (lintRules().some((one) => one.id === id)) return id;
-  throw new MbfError('MBF1001', `unknown --rule ${JSON.stringify(id)}${alike(id)}`);
+  throw misuse(`unknown --rule ${JSON.stringify(id)}${alike(id)}`);
 }
 
 /** Rules that begin like it: ids have their topic first. */

@@ -10,7 +10,7 @@ import { reportDocument } from '../../../report/start/report-document.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, countFromOne, flag, operand, option, REDACT } from '../../options.js';
+import { CAPACITY, countFromOne, flag, misuse, operand, option, REDACT } from '../../options.js';
 import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.js';
 import type { Session } from '../../session.js';
 
@@ -50,7 +50,7 @@ export const verb = defineVerb({
     const { output, force, open } = inputs;
     const isSvg = /\.svg$/i.test(output);
     if (output !== '-') checkOutput(output, force);
-    else if (inputs.json || open) throw new MbfError('MBF1001', '-o - goes with neither --json nor --open');
+    else if (inputs.json || open) throw misuse('-o - goes with neither --json nor --open');
     const { report, overview } = await runReport(inputs, session);
     if (isSvg && (overview === null || report.devices.length === 0))
       throw new MbfError(
@@ -107,14 +107,10 @@ async function runReport({ run, baseline, repo, devices, capacity, redact }: Inp
     const target = await session.target(run);
     return reportOf(target, { capacityBytes, operand: run.length === 1 && !redact ? run[0]! : target.run, devices });
   }
-  if (redact)
-    throw new MbfError(
-      'MBF1001',
-      '--redact cannot be combined with --baseline; run `redact` on both runs with one --key',
-    );
+  if (redact) throw misuse('--redact cannot be combined with --baseline; run `redact` on both runs with one --key');
   const [only, ...others] = run;
   if (only === undefined || others.length > 0 || only === '-')
-    throw new MbfError('MBF1001', '--baseline compares two runs: name one run, or one path');
+    throw misuse('--baseline compares two runs: name one run, or one path');
   const { diffOperands } = await import('../../diff-operands.js');
   const peak = parseMoment('peak');
   const { diff, targets } = await diffOperands(

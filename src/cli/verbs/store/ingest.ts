@@ -9,7 +9,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { onInterrupt } from '../../interrupt.js';
 import { resourcesOf } from '../../operands.js';
-import { flag, operand, option } from '../../options.js';
+import { flag, misuse, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { progressOf } from '../../progress.js';
 
@@ -30,7 +30,7 @@ export const verb = defineVerb({
   },
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, followLinks, explain } = given;
-    if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
+    if (run !== undefined && each) throw misuse('--run and --each cannot be combined');
     const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
     sweepTemporaryFiles();

@@ -1,9 +1,8 @@
-import { MbfError } from '../../../model/errors.js';
 import type { RedactResult } from '../../../model/results/redact.js';
 import { redactDocument } from '../../../report/store/redact-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { flag, KEY, operand, option } from '../../options.js';
+import { flag, KEY, misuse, operand, option } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'redact',
@@ -17,10 +16,10 @@ export const verb = defineVerb({
   async ask({ run, output, key, force, check }, session): Promise<RedactResult> {
     const { checkBundle, redactRun } = await import('../../redact-run.js');
     if (!check) {
-      if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
+      if (output === undefined) throw misuse('name the new directory with --output, or give --check');
       return redactRun(run, { output, key, force }, session.context);
     }
-    if (output !== undefined) throw new MbfError('MBF1001', '--check cannot be combined with --output');
+    if (output !== undefined) throw misuse('--check cannot be combined with --output');
     const suspicious = await checkBundle(run);
     return {
       schema: 'mbforensics/redact@1',

@@ -4,7 +4,7 @@ import { toJson } from '../../../report/json.js';
 import { documentText } from '../../../report/render/text.js';
 import { csvLine, jsonLine, SQL_FORMATS, sqlDocument, sqlLibraryText } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { CSV_RAW, countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
+import { CSV_RAW, countOrAll, flag, misuse, oneOf, operand, option, text } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'sql',
@@ -31,10 +31,9 @@ export const verb = defineVerb({
         throw new MbfError('MBF1002', `no table, view or macro is named ${JSON.stringify(statement)}`);
       return { library };
     }
-    if (statement === undefined)
-      throw new MbfError('MBF1001', 'no statement was given; --list shows the named queries');
+    if (statement === undefined) throw misuse('no statement was given; --list shows the named queries');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
-    if (csvRaw && format !== 'csv') throw new MbfError('MBF1001', '--csv-raw is an option of --format csv');
+    if (csvRaw && format !== 'csv') throw misuse('--csv-raw is an option of --format csv');
     const select = statement === '-' ? await readInput() : statement;
     const { context } = session;
     const { store } = await session.store(path);

@@ -1,11 +1,10 @@
 import { readRunInputs } from '../../../derive/estimate/run-inputs.js';
 import { describeEstimate, questionOfJson, questionOfRun } from '../../../findings/estimate/describe-estimate.js';
-import { MbfError } from '../../../model/errors.js';
 import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { estimateDocument } from '../../../report/what-if/estimate-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { choice, option, repeated, sizeAboveZero } from '../../options.js';
+import { choice, misuse, option, repeated, sizeAboveZero, wrong } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
@@ -31,7 +30,7 @@ export const verb = defineVerb({
     const device = deviceBytes === undefined ? null : { bytes: deviceBytes, source: '--device-memory' };
     const asked = { model, set, device };
     if ([config, operand, inputs].filter((given) => given !== undefined).length > 1)
-      throw new MbfError('MBF1001', '--config, --run and --inputs exclude each other');
+      throw misuse('--config, --run and --inputs exclude each other');
     if (inputs !== undefined)
       return worded(describeEstimate(questionOfJson(await readTextFile(inputs), inputs, asked)));
     const { store, runId, run } = await session.target(config === undefined ? operand : `path:${config}`);
@@ -42,6 +41,6 @@ export const verb = defineVerb({
 
 function keyValue(text: string): readonly [string, string] {
   const at = text.indexOf('=');
-  if (at <= 0) throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE such as tp=8`);
+  if (at <= 0) throw wrong('--set', text, 'KEY=VALUE such as tp=8');
   return [text.slice(0, at).trim(), text.slice(at + 1)];
 }

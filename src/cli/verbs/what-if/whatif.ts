@@ -1,11 +1,10 @@
 import { TARGET_DEVICES, type TargetDevice, targetDeviceOf } from '../../../derive/settings/devices.js';
 import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
-import { MbfError } from '../../../model/errors.js';
 import { whatIfDocument } from '../../../report/what-if/what-if-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, flag, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
+import { count, flag, misuse, option, repeated, SNAPSHOT, sizeAboveZero, wrong } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'whatif',
@@ -46,7 +45,7 @@ function devicesOf(given: readonly string[]): Devices {
   const words = given.flatMap((list) => list.split(',')).map((word) => word.trim());
   const numbers = words.filter((word) => /^\d+$/.test(word)).map((word) => count(word, '--device'));
   if (numbers.length > 1)
-    throw new MbfError('MBF1001', `--device ${numbers.join(', ')}: a recording is replayed of one device at a time`);
+    throw misuse(`--device ${numbers.join(', ')}: a recording is replayed of one device at a time`);
   const targets = words.filter((word) => !/^\d+$/.test(word)).map(targetOf);
   return { ordinal: numbers[0], targets: [...new Set(targets)] };
 }
@@ -55,10 +54,7 @@ function targetOf(word: string): TargetDevice {
   const target = targetDeviceOf(word);
   if (target !== undefined) return target;
   const known = TARGET_DEVICES.map(({ name }) => name).join(', ');
-  throw new MbfError(
-    'MBF1001',
-    `invalid --device ${JSON.stringify(word)}; expected a device number or one of ${known}; for another GPU, give its total with --capacity`,
-  );
+  throw wrong('--device', word, `a device number or one of ${known}; for another GPU, give its total with --capacity`);
 }
 
 function removed(site: string): SiteEdit {
@@ -70,6 +66,6 @@ function scaled(text: string): SiteEdit {
   const at = text.lastIndexOf('=');
   const scale = at <= 0 ? Number.NaN : Number(text.slice(at + 1));
   if (!(scale >= 0 && scale <= 1000) || text.slice(at + 1).trim() === '')
-    throw new MbfError('MBF1001', `--scale ${JSON.stringify(text)} is not SITE=FACTOR, e.g. swiglu=0.5`);
+    throw misuse(`--scale ${JSON.stringify(text)} is not SITE=FACTOR, e.g. swiglu=0.5`);
   return { site: text.slice(0, at), scale };
 }
