@@ -26,8 +26,11 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> {
   readonly options?: Options;
   /** Whether operands may look like options. */
   readonly takesFlags?: boolean;
-  /** Undefined where there is nothing (more) to print. The session closes what was opened. */
-  ask(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
+  /**
+   * Undefined where there is nothing (more) to print. The session closes what was opened. A verb that only has verbs of
+   * its own, such as `golden`, asks nothing.
+   */
+  ask?(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
   /** What `--json=full` prints, if it is only a part of the result. */
   full?(result: Result): unknown;
   /** The result as a document: text, the short JSON and Markdown (by the option `markdown`) are its renderings. */
@@ -71,12 +74,15 @@ export interface Verb {
 export function defineVerb<Result, Operands extends Specs = None, Options extends Specs = None>(
   definition: Definition<Operands, Options, Result>,
 ): Verb {
-  return asVerb(definition, definition.verbs ?? [], (command, host, parent) => {
+  const { name, ask, verbs = [] } = definition;
+  const word = name.slice(name.lastIndexOf(' ') + 1);
+  const { summary, heading, notes = definition.notes, closing, ...help } = VERB_HELP[name]!;
+  const examples = help.examples ?? verbs.flatMap((verb) => verb.examples);
+  const fill = (command: Command, host: Host, parent: Command): void => {
     const { operands = {} as Operands, options = {} as Options, storeless } = definition;
     for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
     const declared = Object.entries(options).map(([key, spec]) => {
       const made = new Option(spec.flags, spec.help);
-      if (spec.choices !== undefined) made.argChoices = [...spec.choices];
       if (spec.initial !== undefined) made.default(spec.initial);
       if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
       command.addOption(made.makeOptionMandatory(spec.isRequired === true));
@@ -98,22 +104,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
       host.end(await answer(definition, inputs as Given<Operands, Options>, host.context, parent));
     });
-  });
-}
-
-/** A verb that only has verbs of its own, such as `golden`. */
-export function defineVerbs(definition: { readonly name: string; readonly verbs: readonly Verb[] }): Verb {
-  return asVerb(definition, definition.verbs, () => {});
-}
-
-function asVerb(
-  { name, notes: ownNotes }: { readonly name: string; readonly notes?: string },
-  verbs: readonly Verb[],
-  fill: (command: Command, host: Host, parent: Command) => void,
-): Verb {
-  const word = name.slice(name.lastIndexOf(' ') + 1);
-  const { summary, heading, notes = ownNotes, closing, ...help } = VERB_HELP[name]!;
-  const examples = help.examples ?? verbs.flatMap((verb) => verb.examples);
+  };
   return {
     name: word,
     summary,
@@ -122,7 +113,7 @@ function asVerb(
     addTo(parent, host, shownAs = word) {
       const command = parent.command(shownAs).description(summary).exitOverride();
       if (heading !== undefined) command.helpGroup(`${heading}:`);
-      fill(command, host, parent);
+      if (ask !== undefined) fill(command, host, parent);
       command.option('--debug', 'print stack traces of errors').on('option:debug', () => host.debug());
       const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
       command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);
@@ -176,7 +167,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   const session = new Session({ ...context, formats: await readFormats?.(inputs.formats, context) }, inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
-    const result = hideSecretsIn(await ask(inputs, session));
+    const result = hideSecretsIn(await ask?.(inputs, session));
     if (result !== undefined) {
       const files = new Map<string, string>();
       const values: Readonly<Record<string, unknown>> = inputs;

@@ -27,6 +27,8 @@ export interface MeasuredRuns {
   readonly failed: readonly string[];
 }
 
+const NOT_UPSTREAM = { upstream: null, upstreamText: null };
+
 /**
  * `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then
  * whatever `openTarget` resolves.
@@ -63,8 +65,7 @@ export async function resolveMeasured(
       name: target.run,
       origin: 'run',
       runs: [measurement],
-      upstream: null,
-      upstreamText: null,
+      ...NOT_UPSTREAM,
       failed: target.failed.map(({ error }) => error.text),
     };
   } finally {
@@ -90,7 +91,7 @@ async function ofFile(path: string, text: string): Promise<MeasuredRuns> {
   const name = basename(path).replace(/\.json$/i, '');
   if (golden.kind === 'document') {
     const { name: own, runs } = golden.document;
-    return { name: own, origin: 'file', runs, upstream: null, upstreamText: null, failed: [] };
+    return { name: own, origin: 'file', runs, ...NOT_UPSTREAM, failed: [] };
   }
   const { values } = golden;
   if (values.kind === 'empty') throw new MbfError('MBF1009', 'the golden file holds no values', { file: path });

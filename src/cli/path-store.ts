@@ -42,8 +42,6 @@ export interface OpenedStore {
   /** Files that could not be read. */
   readonly failed: readonly { readonly path: string; readonly error: Failure }[];
   close(): Promise<void>;
-  /** What {@link close} does after closing the store. */
-  dispose(): Promise<void>;
 }
 
 /** The store of a path, and its one run. */
@@ -57,16 +55,8 @@ export interface PathStore extends OpenedStore {
 /** What a verb asks of the database while it answers. */
 export type StoreResources = Pick<WaitingOptions, 'memoryLimitBytes' | 'waitMs'>;
 
-export function openedStore(
-  store: Store,
-  failed: OpenedStore['failed'],
-  dispose: () => Promise<void> = async () => {},
-): OpenedStore {
-  const close = async (): Promise<void> => {
-    await store.close();
-    await dispose();
-  };
-  return { store, failed, close, dispose };
+export function openedStore(store: Store, failed: OpenedStore['failed'], dispose = async () => {}): OpenedStore {
+  return { store, failed, close: () => store.close().then(dispose) };
 }
 
 export async function failedSources(store: Store, runId: number): Promise<OpenedStore['failed']> {
@@ -104,6 +94,11 @@ export async function pathStore(
   const cache = await cacheDirectory(context);
   let place: HeldDirectory = cache === undefined ? heldDirectory() : { directory: cache, dispose: async () => {} };
   let made: MadeStore | undefined;
+  let store: Store | undefined;
+  const dispose = async (): Promise<void> => {
+    await made?.complete?.();
+    await place.dispose();
+  };
   try {
     if (!existsSync(join(place.directory, name))) {
       try {
@@ -116,29 +111,13 @@ export async function pathStore(
       }
       if (place.directory === cache) await prune(cache);
     }
-  } catch (error) {
-    await place.dispose();
-    throw error;
-  }
-  const dispose = async (): Promise<void> => {
-    await made?.complete?.();
-    await place.dispose();
-  };
-  // What this version has just ingested lacks nothing.
-  const open = made === undefined ? openStore : openWhole;
-  let store: Store;
-  try {
+    // What this version has just ingested lacks nothing.
+    const open = made === undefined ? openStore : openWhole;
     store = made?.store ?? (await open(join(place.directory, name), { mode: 'read', ...resources }));
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  try {
     // By its number, as all later questions ask for it.
     const run = await store.one('store.runs', { run_id: ONLY_RUN });
     const failed = run === undefined ? [] : await failedSources(store, run.run_id);
-    const usable = run !== undefined && (run.snapshots > 0 || run.sources > run.failed);
-    if (!usable) {
+    if (run === undefined || (run.snapshots === 0 && run.sources === run.failed)) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
       throw nothingUsable(paths, made?.result);
@@ -146,7 +125,7 @@ export async function pathStore(
     const cached = { directory: cachePlace(context), key };
     return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name, cached };
   } catch (error) {
-    await store.close();
+    await store?.close();
     await dispose();
     throw error;
   }
@@ -226,11 +205,7 @@ async function inputStore(paths: readonly string[], context: Context, options: P
     const cacheDir = join(folder, 'cache');
     const named = paths.map((path) => (path === '-' ? input : path));
     const opened = await pathStore(named, { ...context, cacheDir }, options);
-    const close = async (): Promise<void> => {
-      await opened.dispose();
-      await dispose();
-    };
-    return { ...opened, ...openedStore(opened.store, opened.failed, close), cached: undefined };
+    return { ...opened, close: () => opened.close().then(dispose), cached: undefined };
   } catch (error) {
     await dispose();
     throw error;
@@ -247,8 +222,7 @@ function nothingUsable(paths: readonly string[], result: IngestResult | undefine
 
 /** Golden values are read by verbs of their own; a larger file is not asked whether it has them. */
 async function refuseGolden(path: string): Promise<void> {
-  const stat = /\.json$/i.test(path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
-  if (stat === undefined || stat.size > MOST_GOLDEN_BYTES) return;
+  if (!/\.json$/i.test(path) || bytesOf(path) > MOST_GOLDEN_BYTES) return;
   const { isGoldenFile } = await import('./golden-file.js');
   if (!isGoldenFile(path)) return;
   const verbs = `\`golden show ${path}\` prints them, \`compare RUN --golden ${path}\` judges a run by them`;

@@ -8,19 +8,15 @@ import { MbfError } from '../model/errors.js';
 import type { Diagnosis } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
-import type { Operands } from './operands.js';
+import type { DbOptions, Operands } from './operands.js';
 import type { OpenedStore } from './path-store.js';
 import type { DiagnoseQuestion } from './stored-answer.js';
 import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 
-export interface CommonOptions {
-  readonly db: string | undefined;
-  readonly formats: string | undefined;
+export interface CommonOptions extends DbOptions {
   /** What the screen shows, or all fields of the result. */
   readonly json: 'short' | 'full' | undefined;
-  readonly memoryLimit: string | undefined;
-  readonly wait: string | undefined;
 }
 
 /** Of verbs with `--redact`. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
+import { criterionText } from '../../../findings/compare/bisect/criterion.js';
 import { evidenceOf } from '../../../findings/compare/bisect/judge-commit.js';
 import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
 import { lockSession } from '../../../findings/flows/bisect/lock.js';
@@ -14,8 +14,6 @@ import {
   readSession,
 } from '../../../findings/flows/bisect/session.js';
 import { measureRun } from '../../../findings/flows/measure-run.js';
-import { parseAllowedChanges } from '../../../findings/measure/contract.js';
-import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
@@ -30,26 +28,14 @@ import { triageDocument } from '../../../report/compare/triage-document.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
 import { worded } from '../../../report/words/worded.js';
 import { openWithoutTables } from '../../../store/open-store.js';
-import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
-import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
+import { resolveMeasured } from '../../golden-operand.js';
 import { openStore } from '../../open-store.js';
-import {
-  ALLOW_CHANGE,
-  count,
-  duration,
-  flag,
-  HTML,
-  MARKDOWN,
-  misuse,
-  operand,
-  option,
-  required,
-  TOLERANCE,
-  text,
-} from '../../options.js';
+import { count, duration, flag, HTML, MARKDOWN, misuse, operand, option, text } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
+import { JUDGING, judgedBy } from './triage.js';
 
 const run = defineVerb({
   name: 'bisect run',
@@ -57,35 +43,22 @@ const run = defineVerb({
     command: operand('<command...>', 'the launch command, after --; it writes to $MBF_OUTPUT_DIR, or prints its log'),
   },
   options: {
-    golden: required(
-      '--golden <golden>',
-      'golden values: a name, a golden file, or a run of a good commit',
-      'judge by what? --golden NAME, FILE or RUN',
-    ),
-    criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
-    like: option('--like <run>', 'a run that has what is hunted'),
-    tolerance: TOLERANCE,
-    allowChange: ALLOW_CHANGE,
+    ...JUDGING,
     mostRuns: option('--runs <n>', 'launches of a commit while the result is undecided', launches, '1'),
     timeoutMs: option('--timeout <time>', 'end a launch after this, such as 30m; what it wrote is judged', duration),
     output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
     quiet: flag('-q, --quiet', 'do not repeat what the command prints'),
   },
-  async ask(
-    { command, criterion, like, allowChange, mostRuns, timeoutMs, output, quiet, ...given },
-    session,
-  ): Promise<TriageResult> {
+  async ask({ command, criterion, mostRuns, timeoutMs, output, quiet, ...given }, session): Promise<TriageResult> {
     const { env, err, echo } = session.context;
-    const tolerances = parseTolerances(given.tolerance);
-    const allowed = parseAllowedChanges(allowChange);
     const repository = await openRepository('.', env);
-    const golden = await resolveGolden(given.golden, session);
-    const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
+    const by = await judgedBy(given, session);
+    const { golden, allowed } = by;
     const bisection = await openSession(repository, {
       schema: 'mbforensics/bisect-session@1',
       criterion: criterionText(criterion),
       golden: given.golden,
-      like: like ?? null,
+      like: given.like ?? null,
       tolerance: given.tolerance ?? null,
       allowed,
       command,
@@ -102,10 +75,7 @@ const run = defineVerb({
         session: bisection,
         command,
         criterion,
-        golden,
-        hunted,
-        tolerances,
-        allowed,
+        ...by,
         mostRuns,
         timeoutMs,
         output,
@@ -183,7 +153,7 @@ const report = defineVerb({
   },
 });
 
-export const verb = defineVerbs({
+export const verb = defineVerb({
   name: 'bisect',
   verbs: [run, report],
 });

@@ -3,7 +3,7 @@ import { compareWithGolden } from '../../../findings/flows/compare-with-golden.j
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { type CompareResult, type CompareVerdict, PRESETS, type Preset } from '../../../model/results/compare.js';
+import { type CompareResult, PRESETS, type Preset } from '../../../model/results/compare.js';
 import { compareDocument } from '../../../report/compare/compare-document.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
@@ -11,27 +11,21 @@ import { wordedComparison } from '../../../report/compare/worded-comparison.js';
 import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
 import {
   ALLOW_CHANGE,
+  choice,
   countOrAll,
   flag,
   MARKDOWN,
   misuse,
-  oneOf,
   operand,
   option,
   required,
   TOLERANCE,
 } from '../../options.js';
 import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
-
-const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
-  pass: EXIT.done,
-  regression: EXIT.finding,
-  undecided: EXIT.undecided,
-};
 
 export const verb = defineVerb({
   name: 'compare',
@@ -44,7 +38,7 @@ export const verb = defineVerb({
       'golden values: a name (see `golden list`), a golden file, or another run',
       'compare with what? --golden NAME, FILE or RUN',
     ),
-    preset: option('--preset <rules>', `rules of upstream to apply: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
+    preset: choice('--preset <rules>', 'rules of upstream to apply', PRESETS, 'default'),
     metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
     deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
     modelConfig: option(
@@ -87,7 +81,7 @@ export const verb = defineVerb({
     junit: (result) => compareJunit(result),
     sarif: (result) => toJson(compareSarif(result)),
   },
-  exitCode: ({ verdict }) => EXIT_OF[verdict],
+  exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 
 /** What `--metrics`, `--deterministic` and the test's own file ask for. Throws MBF1001 with another preset. */

@@ -4,18 +4,7 @@ import { diffDocument } from '../../../report/compare/diff-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { diffOperands } from '../../diff-operands.js';
 import { EXIT } from '../../exit-codes.js';
-import {
-  countOrAll,
-  digits,
-  flag,
-  HTML,
-  MARKDOWN,
-  misuse,
-  operand,
-  option,
-  STEP_RANGE,
-  wholeSize,
-} from '../../options.js';
+import { count, countOrAll, flag, HTML, MARKDOWN, misuse, operand, option, STEP_RANGE, size } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'diff',
@@ -28,15 +17,15 @@ export const verb = defineVerb({
     atA: option('--at-a <moment>', 'another moment of a', parseMoment),
     atB: option('--at-b <moment>', 'another moment of b', parseMoment),
     matchStep: flag('--match-step', 'compare the last profiler step that both have whole'),
-    rank: option('--rank <n>', 'the rank to compare; default: the first that both have', digits(9, 'a number')),
+    rank: option('--rank <n>', 'the rank to compare; default: the first that both have', count),
     allRanks: flag('--all-ranks', 'totals of every rank that both have, too'),
     device: option(
       '--device <n>',
       'the device to compare; default: one that ran out of memory, else the one with a trace and the most',
-      digits(9, 'a number'),
+      count,
     ),
     sites: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '12'),
-    minBytes: option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB', wholeSize),
+    minBytes: option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB', size),
     maxGrowth: option('--max-growth <bytes or %>', 'growth that is allowed, such as 512MiB or 5%', growth),
     repo: option(
       '--repo <dir>',
@@ -70,5 +59,5 @@ export const verb = defineVerb({
 /** `5%`, or a size. */
 function growth(text: string, name: string): NonNullable<DiffLimits['maxGrowth']> {
   const percent = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/.exec(text);
-  return percent === null ? { bytes: wholeSize(text, name) } : { share: Number(percent[1]) / 100 };
+  return percent === null ? { bytes: size(text, name) } : { share: Number(percent[1]) / 100 };
 }

@@ -7,7 +7,7 @@ import { isMetric, METRIC_NAMES, parseTolerances } from '../../../findings/measu
 import { openRepository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
-import type { GateResult, GateVerdict } from '../../../model/results/gate.js';
+import type { GateResult } from '../../../model/results/gate.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
 import { gateDocument, gateSummary } from '../../../report/compare/gate-document.js';
@@ -16,19 +16,11 @@ import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import type { Store } from '../../../store/store.js';
 import { defineVerb } from '../../define-verb.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
 import { ALLOW_CHANGE, flag, MARKDOWN, misuse, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
-
-const EXIT_OF: Readonly<Record<GateVerdict, number>> = {
-  pass: EXIT.done,
-  warning: EXIT.done,
-  updated: EXIT.done,
-  regression: EXIT.finding,
-  undecided: EXIT.undecided,
-};
 
 /** With six runs the noise is what they show; more make the file larger and change little. */
 const MOST_RUNS = 12;
@@ -111,7 +103,7 @@ export const verb = defineVerb({
     junit: (result) => compareJunit(result),
     sarif: (result) => toJson(compareSarif(result)),
   },
-  exitCode: ({ verdict }) => EXIT_OF[verdict],
+  exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 
 function warnedMetrics(text: string, name: string): readonly string[] {

@@ -19,7 +19,7 @@ import {
   goldenListDocument,
   goldenShowDocument,
 } from '../../../report/compare/golden-document.js';
-import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { defineVerb } from '../../define-verb.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import {
   goldenDocumentFile,
@@ -28,7 +28,7 @@ import {
   resolveGolden,
   resolveMeasured,
 } from '../../golden-operand.js';
-import { flag, misuse, oneOf, operand, option, required } from '../../options.js';
+import { choice, flag, misuse, operand, option, required } from '../../options.js';
 import { checkFree, writeWhole } from '../../output-file.js';
 import type { Session } from '../../session.js';
 
@@ -81,7 +81,7 @@ const exported = defineVerb({
   operands: { file: operand('<file>', 'the file to write; - is standard output') },
   options: {
     name: option('--name <golden>', 'which: a name, a golden file, or a run; default: the only ones of the store'),
-    form: option('--as <form>', `form: ${FORMS.join(', ')}`, oneOf(FORMS), 'mbforensics'),
+    form: choice('--as <form>', 'form', FORMS, 'mbforensics'),
     force: flag('--force', 'replace the file'),
   },
   async ask({ file, name, form, force }, session) {
@@ -124,7 +124,7 @@ const remove = defineVerb({
   document: goldenChangeDocument,
 });
 
-export const verb = defineVerbs({
+export const verb = defineVerb({
   name: 'golden',
   verbs: [add, list, show, exported, imported, remove],
 });

@@ -5,7 +5,7 @@ import type { ExplainStackResult } from '../../../model/results/rules.js';
 import { explainStackDocument } from '../../../report/knowledge/rules-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, misuse, oneOf, operand, option, size } from '../../options.js';
+import { choice, count, misuse, operand, option, size } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import type { Session } from '../../session.js';
 import { readTextFile } from '../../text-input.js';
@@ -21,8 +21,8 @@ export const verb = defineVerb({
   options: {
     stack: option('--stack <id>', 'a stack of the store, as `peak --by stack --json` names them', count),
     rules: option('--rules <file>', 'rules of your own (YAML), tried before the built-in ones'),
-    pool: option('--pool <kind>', 'the block is of this pool: default or private', oneOf(['default', 'private'])),
-    lifetime: option('--lifetime <kind>', 'the block is resident or transient', oneOf(['resident', 'transient'])),
+    pool: choice('--pool <kind>', 'pool of the block', ['default', 'private']),
+    lifetime: choice('--lifetime <kind>', 'lifetime of the block', ['resident', 'transient']),
     bytes: option('--size <bytes>', 'the block is so large, e.g. 32MiB', size),
   },
   async ask({ file, stack, rules: rulesFile, pool, lifetime, bytes }, session): Promise<ExplainStackResult> {

@@ -4,7 +4,7 @@ import { describeAllocations } from '../../../findings/state/allocations.js';
 import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
 import { allocationsCsv, allocationsDocument } from '../../../report/moment/allocations-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size, wrong } from '../../options.js';
+import { choice, count, flag, ONE_DEVICE, option, SNAPSHOT, size, wrong } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'allocations',
@@ -14,7 +14,7 @@ export const verb = defineVerb({
     moment: option('--at <moment>', `only what is live then: ${MOMENT_FORMS}`, parseMoment),
     site: option('--site <text>', 'only stacks with this text in a function or file name'),
     minBytes: option('--min <size>', 'only blocks from this size up, e.g. 10MiB', size),
-    sort: option('--sort <order>', `one of ${ALLOCATION_ORDERS.join(', ')}`, oneOf(ALLOCATION_ORDERS), 'bytes'),
+    sort: choice('--sort <order>', 'one of', ALLOCATION_ORDERS, 'bytes'),
     device: ONE_DEVICE,
     limit: option('--limit <n>', 'rows to show; 0 = all', count, '20'),
     csv: flag('--csv', 'print the rows as CSV'),

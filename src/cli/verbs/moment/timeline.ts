@@ -6,15 +6,25 @@ import { asciiText, timelineCsv, timelineDocument } from '../../../report/moment
 import { documentText } from '../../../report/render/text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, count, digits, flag, HTML, misuse, option, optional, SNAPSHOT, text } from '../../options.js';
+import {
+  between,
+  choice,
+  countOrAll,
+  flag,
+  HTML,
+  misuse,
+  ONLY_DEVICE,
+  option,
+  optional,
+  SNAPSHOT,
+  text,
+} from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { demandSnapshots } from '../../session.js';
 import type { Target } from '../../target.js';
 
 const DEFAULT_WIDTH = 100;
 const DEFAULT_HEIGHT = 16;
-/** Steps of the screen unless `--limit` is given; documents have all. */
-const SCREEN_STEPS = 20;
 /** Columns of documents and CSV unless `--width` is given. */
 const DOCUMENT_COLUMNS = 1000;
 
@@ -22,14 +32,14 @@ export const verb = defineVerb({
   name: 'timeline',
   operands: { snapshot: SNAPSHOT },
   options: {
-    device: option('--device <n>', 'only this device', digits(9, 'a device number')),
+    device: ONLY_DEVICE,
     from: option(
       '--from <moment>',
       'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
       parseMoment,
     ),
     to: option('--to <moment>', 'zoom: up to here', parseMoment),
-    by: option('--by <axis>', 'columns are equal numbers of entries (index) or equal times (time)', axis, 'index'),
+    by: choice('--by <axis>', 'columns of equal numbers of entries, or of equal times', ['index', 'time'], 'index'),
     annotations: optional(
       '--annotations [text]',
       'mark annotated ranges, those with this text in their names or all',
@@ -43,7 +53,7 @@ export const verb = defineVerb({
       `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
     ),
     height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
-    limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
+    limit: option('--limit <n>', 'steps to list, the last ones; 0 = all', countOrAll, '20'),
     ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
     csv: flag('--csv', 'print the series as CSV'),
     html: HTML,
@@ -88,17 +98,12 @@ const lookOf = ({ width, height, ascii, limit }: LookInputs, context: Context) =
   width: width === undefined ? undefined : screenWidth(width, context),
   height,
   ascii: ascii || !context.unicode,
-  steps: limit === undefined ? SCREEN_STEPS : limit || undefined,
+  steps: limit,
 });
 
 async function runPage(target: Target): Promise<string> {
   const { DRAWN_DEVICES, pageOf, reportOf } = await import('../../report-page.js');
   return pageOf((await reportOf(target, { operand: target.handle ?? target.run, devices: DRAWN_DEVICES })).report);
-}
-
-function axis(given: string): 'index' | 'time' {
-  if (given === 'index' || given === 'time') return given;
-  throw misuse(`--by ${JSON.stringify(given)} is neither index nor time`);
 }
 
 function screenWidth(width: string | undefined, { columns }: Context): number {

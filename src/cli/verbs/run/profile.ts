@@ -2,7 +2,7 @@ import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js
 import { MbfError } from '../../../model/errors.js';
 import { profilerDocument } from '../../../report/run/profiler-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, misuse, option, RUN } from '../../options.js';
+import { between, option, RUN } from '../../options.js';
 
 const MOST_POINTS = 100_000;
 
@@ -10,11 +10,16 @@ export const verb = defineVerb({
   name: 'profile',
   operands: { run: RUN },
   options: {
-    points: option('--points <n>', 'stretches of time to show, each by its largest total; 0 = 100,000', points, '16'),
+    points: option(
+      '--points <n>',
+      'stretches of time to show, each by its largest total; 0 = 100,000',
+      between(0, MOST_POINTS),
+      '16',
+    ),
   },
   async ask({ run, points }, session) {
     const target = await session.target(run);
-    const result = await describeProfilerMemory(target.store, target, points);
+    const result = await describeProfilerMemory(target.store, target, points || MOST_POINTS);
     if (result.timelines.length > 0) return result;
     throw new MbfError(
       'MBF1002',
@@ -23,9 +28,3 @@ export const verb = defineVerb({
   },
   document: profilerDocument,
 });
-
-function points(text: string, name: string): number {
-  const pointCount = count(text, name) || MOST_POINTS;
-  if (pointCount > MOST_POINTS) throw misuse(`${name} ${pointCount} is more than ${MOST_POINTS}`);
-  return pointCount;
-}

@@ -21,7 +21,7 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     stepRange: STEP_RANGE,
     fix: option('--fix <id>', 'one fix in full: evidence, what sources disagree on, lines to paste'),
-    paste: choice('--paste <framework>', 'framework of the lines to paste; default: the framework of the run', [
+    paste: choice('--paste <framework>', 'framework of the lines to paste (default: that of the run)', [
       'megatron-bridge',
       'megatron-lm',
       'nemo',

@@ -7,11 +7,13 @@ import { discover } from '../../../ingest/discover/discover.js';
 import { formatOf } from '../../../ingest/discover/examine.js';
 import { MbfError } from '../../../model/errors.js';
 import { getOrAdd } from '../../../model/group-by.js';
+import { sumOf } from '../../../model/lists.js';
 import type { DoctorCheck, DoctorResult } from '../../../model/results/doctor.js';
 import { formatBytes, MIB } from '../../../model/units.js';
 import { doctorDocument } from '../../../report/start/doctor-document.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { SCHEMA_VERSION } from '../../../store/schema.js';
+import { cachePlace } from '../../cached-files.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -47,11 +49,9 @@ export const verb = defineVerb({
   exitCode: ({ checks }) => (checks.some(({ status }) => status === 'failed') ? EXIT.store : EXIT.done),
 });
 
+/** An older Node than `main.ts` demands does not get here. */
 function nodeCheck(): DoctorCheck {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const isNew = major > 20 || (major === 20 && minor >= 19);
-  const text = `${process.versions.node} (${process.platform}-${process.arch})`;
-  return { name: 'Node', status: isNew ? 'ok' : 'failed', text: isNew ? text : `${text}; 20.19 or newer is needed` };
+  return { name: 'Node', status: 'ok', text: `${process.versions.node} (${process.platform}-${process.arch})` };
 }
 
 async function databaseCheck(): Promise<DoctorCheck> {
@@ -80,9 +80,9 @@ async function storeCheck(session: Session): Promise<DoctorCheck> {
 }
 
 /** Where the answers for paths are kept. */
-async function cacheCheck({ cacheDir }: Context): Promise<DoctorCheck> {
+async function cacheCheck(context: Context): Promise<DoctorCheck> {
   const name = 'cache';
-  const directory = join(cacheDir, 'paths');
+  const directory = cachePlace(context);
   try {
     await mkdir(directory, { recursive: true });
     await access(directory, constants.W_OK);
@@ -91,8 +91,7 @@ async function cacheCheck({ cacheDir }: Context): Promise<DoctorCheck> {
   }
   const files = (await readdir(directory)).filter((file) => file.endsWith('.duckdb'));
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(directory, file))).size));
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  return { name, status: 'ok', text: `${directory}: ${files.length} stores, ${formatBytes(bytes)}` };
+  return { name, status: 'ok', text: `${directory}: ${files.length} stores, ${formatBytes(sumOf(sizes))}` };
 }
 
 async function diskChecks({ db, context }: Session): Promise<DoctorCheck[]> {

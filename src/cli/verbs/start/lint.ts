@@ -32,6 +32,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { choice, flag, misuse, operand, option, repeated, wrong } from '../../options.js';
 import type { Session } from '../../session.js';
+import { readSmallFile } from '../../text-input.js';
 
 /** Some of those that `devices.ts` knows. */
 const GPUS = ['h100-80gb', 'h200', 'b200', 'gb200', 'b300', 'a100-40gb', 'l40s'] as const;
@@ -106,8 +107,8 @@ interface Judged {
 async function judgeFiles(operands: readonly string[], { asked, env, change, rules }: Question): Promise<Judged> {
   const inputs: SettingsInput[] = [];
   const paths = operands.map((operand) => operand.replace(/^path:/, ''));
-  for (const path of paths) inputs.push(path === '-' ? await standardInput('config') : { path, as: 'config' });
-  for (const path of env) inputs.push(path === '-' ? await standardInput('env') : { path, as: 'env' });
+  for (const path of paths) inputs.push(await inputOf(path, 'config'));
+  for (const path of env) inputs.push(await inputOf(path, 'env'));
   const read = await readSettingsOf(inputs);
   const { faults, warnings } = read;
   // An environment alone is not a configuration.
@@ -161,19 +162,8 @@ function runOf(operands: readonly string[], run: string | undefined): string | u
 
 const isPath = (operand: string): boolean => operand === '-' || operand.startsWith('path:') || existsSync(operand);
 
-/** A configuration is about a page long; anything larger is not a configuration. */
-const MOST_INPUT_BYTES = 32 * 1024 * 1024;
-
-async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > MOST_INPUT_BYTES)
-      throw new MbfError('MBF2201', 'is a configuration of more than 32 MiB', { file: '<stdin>' });
-  }
-  return { path: '<stdin>', as, bytes: Buffer.concat(chunks) };
+async function inputOf(path: string, as: SettingsInput['as']): Promise<SettingsInput> {
+  return path === '-' ? { path: '<stdin>', as, bytes: await readSmallFile('-') } : { path, as };
 }
 
 function gpuOption(text: string): string {

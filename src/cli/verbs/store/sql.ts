@@ -5,6 +5,7 @@ import { documentText } from '../../../report/render/text.js';
 import { csvLine, jsonLine, SQL_FORMATS, sqlDocument, sqlLibraryText } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { CSV_RAW, countOrAll, flag, misuse, oneOf, operand, option, text } from '../../options.js';
+import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
   name: 'sql',
@@ -34,7 +35,7 @@ export const verb = defineVerb({
     if (statement === undefined) throw misuse('no statement was given; --list shows the named queries');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
     if (csvRaw && format !== 'csv') throw misuse('--csv-raw is an option of --format csv');
-    const select = statement === '-' ? await readInput() : statement;
+    const select = statement === '-' ? await readTextFile('-') : statement;
     const { context } = session;
     const { store } = await session.store(path);
     const { runReadOnly, streamReadOnly } = await import('../../../store/read-only-sql.js');
@@ -60,9 +61,3 @@ export const verb = defineVerb({
         ? toJson(answer.result)
         : documentText(sqlDocument(answer.result)),
 });
-
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
-}

@@ -23,7 +23,7 @@ export const verb = defineVerb({
     deviceBytes: option(
       '--device-memory <size>',
       "the device's total memory, e.g. 80GiB; default: the run's own",
-      sizeAboveZero(', e.g. 80GiB'),
+      sizeAboveZero,
     ),
   },
   async ask({ config, run: operand, inputs, model, set, deviceBytes }, session) {

@@ -11,9 +11,12 @@ export const verb = defineVerb({
   operands: { snapshot: SNAPSHOT },
   options: {
     set: repeated('--set <key:value>', 'an allocator option as in PYTORCH_CUDA_ALLOC_CONF; may be repeated'),
-    capacityBytes: option('--capacity <size>', "the device's total memory, e.g. 80GiB", sizeAboveZero()),
+    capacityBytes: option('--capacity <size>', "the device's total memory, e.g. 80GiB", sizeAboveZero),
     sweep: flag('--sweep', 'try the usual settings and devices (default without any other question)'),
-    remove: repeated('--remove <site>', 'without the allocations of a call site; may be repeated', removed),
+    remove: repeated('--remove <site>', 'without the allocations of a call site; may be repeated', (site) => ({
+      site,
+      scale: 0,
+    })),
     scale: repeated(
       '--scale <site=factor>',
       'with those of a call site so many times as large, e.g. swiglu=0.5',
@@ -34,14 +37,8 @@ export const verb = defineVerb({
   document: whatIfDocument,
 });
 
-interface Devices {
-  /** Of the recorded device. */
-  readonly ordinal: number | undefined;
-  readonly targets: readonly TargetDevice[];
-}
-
 /** `1`, `h100,h200`: a number is the recorded device, a name one to replay on. */
-function devicesOf(given: readonly string[]): Devices {
+function devicesOf(given: readonly string[]) {
   const words = given.flatMap((list) => list.split(',')).map((word) => word.trim());
   const numbers = words.filter((word) => /^\d+$/.test(word)).map((word) => count(word, '--device'));
   if (numbers.length > 1)
@@ -55,10 +52,6 @@ function targetOf(word: string): TargetDevice {
   if (target !== undefined) return target;
   const known = TARGET_DEVICES.map(({ name }) => name).join(', ');
   throw wrong('--device', word, `a device number or one of ${known}; for another GPU, give its total with --capacity`);
-}
-
-function removed(site: string): SiteEdit {
-  return { site, scale: 0 };
 }
 
 /** `SITE=0.5`; a site may itself contain `=`. */
