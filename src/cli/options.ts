@@ -142,6 +142,16 @@ export const sizeAboveZero: Parse<number> = (given, name) => {
   return bytes;
 };
 
+/** `KEY=VALUE`; `expected` is what the error expects. */
+export function pair(expected: string): Parse<readonly [key: string, value: string]> {
+  return (given, name) => {
+    const at = given.indexOf('=');
+    const key = given.slice(0, Math.max(0, at)).trim();
+    if (key === '') throw wrong(name, given, expected);
+    return [key, given.slice(at + 1)];
+  };
+}
+
 const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600 };
 
 /** `90`, `90s`, `30m`, `2h` in milliseconds. */

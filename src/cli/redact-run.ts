@@ -27,7 +27,7 @@ import { type PathStore, pathStore } from './path-store.js';
 const LEAST_KEY_BYTES = 16;
 
 /** The key of `--key FILE`: a names file of an earlier bundle, or any file; a new one without. */
-export function readKey(file: string | undefined): Buffer {
+function readKey(file: string | undefined): Buffer {
   if (file === undefined) return randomBytes(32);
   let content: Buffer;
   try {
@@ -45,20 +45,18 @@ export function readKey(file: string | undefined): Buffer {
 }
 
 /** Writes the bundle of `paths` to the new directory `directory`. */
-export async function redactPaths(
+async function redactPaths(
   paths: readonly string[],
   directory: string,
   key: Buffer,
   known: KnownNames,
-): Promise<Redaction & { readonly leftOver: RedactionReport['suspicious'] }> {
+): Promise<Redaction> {
   const discovery = await discover(paths);
   const first = await inspectFiles(discovery);
   const { names, inputs } = await collectNames(first, known);
   if (inputs.files.length === 0)
     throw new MbfError('MBF2008', inputs.leftOut[0]?.why ?? 'nothing to redact was found', { file: paths.join(', ') });
-  const redaction = await writeBundle(inputs, names, new Pseudonyms(key), directory);
-  const check = await checkBundle([directory], new Set(redaction.report.replacements));
-  return { ...redaction, leftOver: check };
+  return writeBundle(inputs, names, new Pseudonyms(key), directory);
 }
 
 /** Frames and hosts as the rows of these files have them. */
@@ -116,18 +114,17 @@ export async function redactRun(
       known: await knownNames(opened),
       diagnosed: await diagnosed(opened),
     }));
-    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, original.known).catch(
-      (error) => {
-        throw asOutputError(output, error);
-      },
-    );
+    const redaction = redactPaths(paths, directory, secret, original.known);
+    const { report, rewriter, names } = await redaction.catch((error: unknown) => {
+      throw asOutputError(output, error);
+    });
     // No question will be asked about this store again: the directory gets its name afterwards.
     const ofBundle = { ...context, cacheDir: join(work, `${name}-cache`) };
     const redacted = await inStoreOf([directory], ofBundle, diagnosed);
     const differences = differencesOf(original.diagnosed, redacted, (text) => rewriter.restored(text));
     const complete: RedactionReport = {
       ...report,
-      suspicious: leftOver,
+      suspicious: await checkBundle([directory], new Set(report.replacements)),
       diagnosis: differences.length === 0 ? 'equal' : 'different',
     };
     writing(output, () => {

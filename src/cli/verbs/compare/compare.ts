@@ -24,36 +24,39 @@ import {
   option,
   required,
   TOLERANCE,
+  type Values,
 } from '../../options.js';
 import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
+
+const OPTIONS = {
+  golden: required(
+    '--golden <golden>',
+    'golden values: a name (see `golden list`), a golden file, or another run',
+    'compare with what? --golden NAME, FILE or RUN',
+  ),
+  preset: choice('--preset <rules>', 'rules of upstream to apply', PRESETS, 'default'),
+  metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
+  deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
+  modelConfig: option(
+    '--model-config <file>',
+    "of --preset mlm: the test's model_config.yaml, which has both (default: the one next to the golden file)",
+  ),
+  tolerance: TOLERANCE,
+  allowChange: ALLOW_CHANGE,
+  force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
+  repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
+  limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
+  markdown: MARKDOWN,
+  junit: option('--junit <file>', 'also write it as JUnit XML'),
+  sarif: option('--sarif <file>', 'also write it as SARIF'),
+};
 
 export const verb = defineVerb({
   name: 'compare',
   operands: {
     run: operand('[run]', 'a run of the store, a path, or a golden file; default: the run ingested last'),
   },
-  options: {
-    golden: required(
-      '--golden <golden>',
-      'golden values: a name (see `golden list`), a golden file, or another run',
-      'compare with what? --golden NAME, FILE or RUN',
-    ),
-    preset: choice('--preset <rules>', 'rules of upstream to apply', PRESETS, 'default'),
-    metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
-    deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
-    modelConfig: option(
-      '--model-config <file>',
-      "of --preset mlm: the test's model_config.yaml, which has both (default: the one next to the golden file)",
-    ),
-    tolerance: TOLERANCE,
-    allowChange: ALLOW_CHANGE,
-    force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
-    repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
-    markdown: MARKDOWN,
-    junit: option('--junit <file>', 'also write it as JUnit XML'),
-    sarif: option('--sarif <file>', 'also write it as SARIF'),
-  },
+  options: OPTIONS,
   async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
     const asked = testOf(preset, given);
@@ -87,12 +90,7 @@ export const verb = defineVerb({
 /** What `--metrics`, `--deterministic` and the test's own file ask for. Throws MBF1001 with another preset. */
 function testOf(
   preset: Preset,
-  given: {
-    readonly golden: string;
-    readonly metrics: string | undefined;
-    readonly deterministic: boolean;
-    readonly modelConfig: string | undefined;
-  },
+  given: Pick<Values<typeof OPTIONS>, 'golden' | 'metrics' | 'deterministic' | 'modelConfig'>,
 ): { readonly test: MegatronOptions; readonly notes: readonly string[] } {
   const { golden, metrics, deterministic, modelConfig } = given;
   if (preset !== 'mlm') {

@@ -13,6 +13,7 @@ import {
 import { bridgeValuesOf, megatronValuesOf } from '../../../findings/compare/presets/upstream-values-of.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
+import { groupBy } from '../../../model/group-by.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
 import {
   goldenChangeDocument,
@@ -57,8 +58,7 @@ const list = defineVerb({
   async ask(_, session) {
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
     const goldens: NamedGolden[] = [];
-    for (const name of new Set(rows.map((row) => row.name))) {
-      const ownRows = rows.filter((row) => row.name === name);
+    for (const [name, ownRows] of groupBy(rows, (row) => row.name)) {
       goldens.push({ name, addedAt: ownRows.at(-1)!.added_at, runs: (await ofGoldenRows(name, ownRows)).runs });
     }
     return describeGoldenList(session.db, goldens);

@@ -18,6 +18,7 @@ import {
   optional,
   SNAPSHOT,
   text,
+  type Values,
 } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { demandSnapshots } from '../../session.js';
@@ -28,36 +29,38 @@ const DEFAULT_HEIGHT = 16;
 /** Columns of documents and CSV unless `--width` is given. */
 const DOCUMENT_COLUMNS = 1000;
 
+const OPTIONS = {
+  device: ONLY_DEVICE,
+  from: option(
+    '--from <moment>',
+    'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
+    parseMoment,
+  ),
+  to: option('--to <moment>', 'zoom: up to here', parseMoment),
+  by: choice('--by <axis>', 'columns of equal numbers of entries, or of equal times', ['index', 'time'], 'index'),
+  annotations: optional(
+    '--annotations [text]',
+    'mark annotated ranges, those with this text in their names or all',
+    text,
+    '',
+  ),
+  components: flag('--components', 'also draw what is live by component; see `attribute`'),
+  rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
+  width: option(
+    '--width <n>',
+    `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
+  ),
+  height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
+  limit: option('--limit <n>', 'steps to list, the last ones; 0 = all', countOrAll, '20'),
+  ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
+  csv: flag('--csv', 'print the series as CSV'),
+  html: HTML,
+};
+
 export const verb = defineVerb({
   name: 'timeline',
   operands: { snapshot: SNAPSHOT },
-  options: {
-    device: ONLY_DEVICE,
-    from: option(
-      '--from <moment>',
-      'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
-      parseMoment,
-    ),
-    to: option('--to <moment>', 'zoom: up to here', parseMoment),
-    by: choice('--by <axis>', 'columns of equal numbers of entries, or of equal times', ['index', 'time'], 'index'),
-    annotations: optional(
-      '--annotations [text]',
-      'mark annotated ranges, those with this text in their names or all',
-      text,
-      '',
-    ),
-    components: flag('--components', 'also draw what is live by component; see `attribute`'),
-    rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
-    width: option(
-      '--width <n>',
-      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
-    ),
-    height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
-    limit: option('--limit <n>', 'steps to list, the last ones; 0 = all', countOrAll, '20'),
-    ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
-    csv: flag('--csv', 'print the series as CSV'),
-    html: HTML,
-  },
+  options: OPTIONS,
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
     if (csv && json) throw misuse('--csv and --json exclude each other');
     const columns =
@@ -87,12 +90,7 @@ export const verb = defineVerb({
   },
 });
 
-interface LookInputs {
-  readonly width: string | undefined;
-  readonly height: number;
-  readonly ascii: boolean;
-  readonly limit: number | undefined;
-}
+type LookInputs = Pick<Values<typeof OPTIONS>, 'width' | 'height' | 'ascii' | 'limit'>;
 
 const lookOf = ({ width, height, ascii, limit }: LookInputs, context: Context) => ({
   width: width === undefined ? undefined : screenWidth(width, context),

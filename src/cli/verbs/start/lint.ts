@@ -30,7 +30,7 @@ import { toJson } from '../../../report/json.js';
 import { lintDocument } from '../../../report/start/lint-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { choice, flag, misuse, operand, option, repeated, wrong } from '../../options.js';
+import { choice, flag, misuse, operand, option, pair, repeated, wrong } from '../../options.js';
 import type { Session } from '../../session.js';
 import { readSmallFile } from '../../text-input.js';
 
@@ -55,7 +55,11 @@ export const verb = defineVerb({
     ),
     gpu: option('--gpu <name>', `the device it will run on, e.g. ${GPUS.slice(0, 3).join(', ')}`, gpuOption),
     versions: repeated('--version-of <package=version>', 'e.g. torch=2.11; may be repeated', versionOption),
-    set: repeated('--set <key=value>', 'as if it were set: a setting in any spelling, or a variable; may be repeated'),
+    set: repeated(
+      '--set <key=value>',
+      'as if it were set: a setting in any spelling, or a variable; may be repeated',
+      pair('KEY=VALUE'),
+    ),
     rule: repeated('--rule <id>', 'try this rule only; may be repeated', ruleOption),
     severity: choice('--severity <severity>', 'rules of this severity or worse', LINT_SEVERITIES, 'note'),
     full: flag('--full', 'all undecided rules with what they need, and all settings that no rule checks'),
@@ -188,38 +192,29 @@ function frameworkOption(text: string): NonNullable<Asked['framework']> {
   return { name, version: version ?? null };
 }
 
-function versionOption(text: string): readonly [VersionName, string] {
-  const at = text.indexOf('=');
-  const word = text.slice(0, Math.max(at, 0)).trim().toLowerCase().replaceAll('-', '_');
-  const name = VERSION_NAMES.find((one) => one === word);
-  const version = text.slice(at + 1).trim();
-  if (at < 0 || name === undefined || !isVersion(version)) {
-    const names = VERSION_NAMES.join(', ');
-    throw wrong('--version-of', text, `PACKAGE=VERSION; packages: ${names}`);
-  }
+function versionOption(text: string, option: string): readonly [VersionName, string] {
+  const expected = `PACKAGE=VERSION; packages: ${VERSION_NAMES.join(', ')}`;
+  const [word, value] = pair(expected)(text, option);
+  const name = VERSION_NAMES.find((one) => one === word.toLowerCase().replaceAll('-', '_'));
+  const version = value.trim();
+  if (name === undefined || !isVersion(version)) throw wrong(option, text, expected);
   return [name, version];
 }
 
 const isVersion = (text: string): boolean => /^v?\d+(?:\.\d+)*[\w.+-]{0,60}$/.test(text);
 
 /** What `--set` sets; variables are written in capitals. */
-function changeOf(set: readonly string[]): AdviceChange {
-  const change: { settings: Record<string, string | null>; env: Record<string, string | null> } = {
-    settings: {},
-    env: {},
-  };
-  for (const text of set) {
-    const at = text.indexOf('=');
-    const name = text.slice(0, Math.max(0, at)).trim();
-    if (at < 1 || name === '') throw wrong('--set', text, 'KEY=VALUE');
-    const value = text.slice(at + 1);
-    if (/^[A-Z][A-Z0-9_]*$/.test(name)) change.env[name] = value === '' ? null : value;
+function changeOf(set: readonly (readonly [name: string, value: string])[]): AdviceChange {
+  const settings: Record<string, string | null> = {};
+  const env: Record<string, string | null> = {};
+  for (const [name, value] of set) {
+    if (/^[A-Z][A-Z0-9_]*$/.test(name)) env[name] = value === '' ? null : value;
     else {
       const { key, value: kept } = configFinding(name, normaliseConfigValue(value), 'command line');
-      change.settings[key] = kept;
+      settings[key] = kept;
     }
   }
-  return change;
+  return { settings, env };
 }
 
 /** Those asked for, or all, that are as severe as asked. */

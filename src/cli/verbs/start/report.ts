@@ -10,7 +10,7 @@ import { reportDocument } from '../../../report/start/report-document.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, countFromOne, flag, misuse, operand, option, REDACT } from '../../options.js';
+import { CAPACITY, countFromOne, flag, misuse, operand, option, REDACT, type Values } from '../../options.js';
 import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.js';
 import type { Session } from '../../session.js';
 
@@ -23,6 +23,22 @@ interface ReportAnswer {
   readonly diagnosis: DiagnoseResult | null;
 }
 
+const OPTIONS = {
+  output: option(
+    '-o, --output <file>',
+    'the page (.html), or the stacked view alone (.svg); - is standard output',
+    String,
+    DEFAULT_FILE,
+  ),
+  baseline: option('--baseline <run>', 'a second run before it on the same axis, with the differences'),
+  repo: option('--repo <dir>', 'with --baseline: the repository of both commits; names hunks and settings'),
+  devices: option('--devices <n>', 'devices to draw, those that ran out first', countFromOne, String(DRAWN_DEVICES)),
+  capacity: CAPACITY,
+  ...REDACT,
+  open: flag('--open', 'open it in the browser'),
+  force: flag('--force', 'replace a file that report did not write'),
+};
+
 export const verb = defineVerb({
   name: 'report',
   operands: {
@@ -31,21 +47,7 @@ export const verb = defineVerb({
       'paths of one run, - for standard input, a snapshot, or a run of the store; default: the last',
     ),
   },
-  options: {
-    output: option(
-      '-o, --output <file>',
-      'the page (.html), or the stacked view alone (.svg); - is standard output',
-      String,
-      DEFAULT_FILE,
-    ),
-    baseline: option('--baseline <run>', 'a second run before it on the same axis, with the differences'),
-    repo: option('--repo <dir>', 'with --baseline: the repository of both commits; names hunks and settings'),
-    devices: option('--devices <n>', 'devices to draw, those that ran out first', countFromOne, String(DRAWN_DEVICES)),
-    capacity: CAPACITY,
-    ...REDACT,
-    open: flag('--open', 'open it in the browser'),
-    force: flag('--force', 'replace a file that report did not write'),
-  },
+  options: OPTIONS,
   async ask(inputs, session): Promise<ReportAnswer | undefined> {
     const { output, force, open } = inputs;
     const isSvg = /\.svg$/i.test(output);
@@ -92,14 +94,7 @@ export const verb = defineVerb({
   exitCode: () => EXIT.done,
 });
 
-interface Inputs {
-  readonly redact: boolean;
-  readonly run: readonly string[];
-  readonly baseline: string | undefined;
-  readonly repo: string | undefined;
-  readonly devices: number;
-  readonly capacity: { readonly bytes: number } | undefined;
-}
+type Inputs = Values<typeof OPTIONS> & { readonly run: readonly string[] };
 
 async function runReport({ run, baseline, repo, devices, capacity, redact }: Inputs, session: Session) {
   const capacityBytes = capacity?.bytes;

@@ -4,7 +4,7 @@ import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { estimateDocument } from '../../../report/what-if/estimate-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { choice, misuse, option, repeated, sizeAboveZero, wrong } from '../../options.js';
+import { choice, misuse, option, pair, repeated, sizeAboveZero } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
@@ -19,7 +19,11 @@ export const verb = defineVerb({
       ESTIMATE_MODELS,
       'mbforensics',
     ),
-    set: repeated('--set <key=value>', 'change an input and show what it does; may be repeated', keyValue),
+    set: repeated(
+      '--set <key=value>',
+      'change an input and show what it does; may be repeated',
+      pair('KEY=VALUE such as tp=8'),
+    ),
     deviceBytes: option(
       '--device-memory <size>',
       "the device's total memory, e.g. 80GiB; default: the run's own",
@@ -38,9 +42,3 @@ export const verb = defineVerb({
   },
   document: estimateDocument,
 });
-
-function keyValue(text: string): readonly [string, string] {
-  const at = text.indexOf('=');
-  if (at <= 0) throw wrong('--set', text, 'KEY=VALUE such as tp=8');
-  return [text.slice(0, at).trim(), text.slice(at + 1)];
-}
