@@ -49,17 +49,10 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> {
 /** A document is written as Markdown. */
 type Report = string | Document;
 
-export interface Ending {
-  readonly exitCode: number;
-  readonly judges: boolean;
-}
-
 export interface Host {
   readonly context: Context;
-  /** Called once, when the verb has answered. */
-  end(ending: Ending): void;
-  /** `--debug` was given. */
-  debug(): void;
+  /** Called once, when the verb has answered. `judges`: see `main.ts`. */
+  end(exitCode: number, judges: boolean): void;
 }
 
 export interface Verb {
@@ -102,7 +95,8 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       for (const [i, [key, spec]] of Object.entries(operands).entries())
         inputs[key] = spec.read(command.processedArgs[i], spec.flags);
       for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
-      host.end(await answer(definition, inputs as Given<Operands, Options>, host.context, parent));
+      const exitCode = await answer(definition, inputs as Given<Operands, Options>, host.context, parent);
+      host.end(exitCode, definition.judges === true);
     });
   };
   return {
@@ -114,7 +108,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       const command = parent.command(shownAs).description(summary).exitOverride();
       if (heading !== undefined) command.helpGroup(`${heading}:`);
       if (ask !== undefined) fill(command, host, parent);
-      command.option('--debug', 'print stack traces of errors').on('option:debug', () => host.debug());
+      command.option('--debug', 'print stack traces of errors');
       const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
       command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);
       if (closing !== undefined) command.addHelpText('after', `\n${closing}\n`);
@@ -160,7 +154,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   inputs: Given<Operands, Options>,
   context: Context,
   program: Command,
-): Promise<Ending> {
+): Promise<number> {
   // The reader of YAML is only loaded where there is something to read.
   const hasFormats = storeless !== true && (inputs.formats ?? context.env['MBF_FORMATS']);
   const { readFormats } = hasFormats ? await import('./formats-file.js') : {};
@@ -188,7 +182,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
     for (const remark of session.remarks) context.err(remark);
     const code = result === undefined ? EXIT.done : (exitCode?.(result, inputs) ?? EXIT.done);
     if (judges) await context.written();
-    return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
+    return session.hasFailed && !judges ? EXIT.input : code;
   } catch (error) {
     // Any program can write values that ours does not, and no check covers all of them.
     if (session.givenStore === undefined || !(error instanceof Error)) throw error;

@@ -50,14 +50,13 @@ export async function resolveGolden(operand: string, session: Session): Promise<
   }
 }
 
-/** A golden file, or a run as `openTarget` resolves it. */
+/** A golden file, or a run as `openTarget` resolves it. Throws MBF2801 for a damaged golden file. */
 export async function resolveMeasured(
   operand: string | undefined,
   { common, context }: Session,
 ): Promise<MeasuredRuns> {
   const file = operand?.replace(/^path:/, '');
-  const golden = file === undefined ? undefined : await goldenFile(file);
-  if (golden !== undefined) return golden;
+  if (file !== undefined && isGoldenFile(file)) return ofFile(file, readFileSync(file, 'utf8'));
   const target = await openTarget(operand, common, context);
   try {
     const measurement = await measureRun(target.store, target.runId, target.run, { summaryOf: summaryText });
@@ -71,11 +70,6 @@ export async function resolveMeasured(
   } finally {
     await target.close();
   }
-}
-
-/** The golden file at a path; undefined if what is there is something else. Throws MBF2801 if it is a damaged one. */
-async function goldenFile(path: string): Promise<MeasuredRuns | undefined> {
-  return isGoldenFile(path) ? ofFile(path, readFileSync(path, 'utf8')) : undefined;
 }
 
 /** The golden file at a path that has to be one. */

@@ -35,7 +35,6 @@ function bareProgram(host: Host): Command {
     .version(version())
     .option('--color <when>', 'auto, always or never; NO_COLOR is honoured')
     .option('--debug', 'print stack traces of errors')
-    .on('option:debug', host.debug)
     .helpCommand(false)
     .showHelpAfterError('(see --help)')
     .configureOutput({
@@ -93,8 +92,13 @@ async function program({ verb, parent, args }: ReadCommand, host: Host): Promise
 }
 
 function jsonOptions(args: readonly string[]): string[] {
+  return beforeOperands(args).filter((arg) => /^--json(?:=|$)/.test(arg));
+}
+
+/** Up to `--`. */
+function beforeOperands(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
-  return args.slice(0, end === -1 ? args.length : end).filter((arg) => /^--json(?:=|$)/.test(arg));
+  return end === -1 ? args : args.slice(0, end);
 }
 
 function report(error: unknown, context: Context, { debug, json }: { debug: boolean; json: boolean }): number {
@@ -130,13 +134,9 @@ export async function runProgram(): Promise<void> {
   const read = readCommand(process.argv.slice(2));
   const context = processContext(read.color);
   setScreen({ width: context.columns, color: context.hasColor, isLossless: context.isLossless });
-  let debug = false;
   const host: Host = {
     context,
-    debug: () => {
-      debug = true;
-    },
-    end({ exitCode, judges }) {
+    end(exitCode, judges) {
       if (judges) Object.assign(process, { [JUDGED]: exitCode });
       process.exitCode = exitCode;
     },
@@ -156,6 +156,7 @@ export async function runProgram(): Promise<void> {
     const command = await program(read, host);
     await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {
+    const debug = beforeOperands(read.args).includes('--debug');
     process.exitCode = report(error, context, { debug, json: jsonOptions(read.args).length > 0 });
   }
 }

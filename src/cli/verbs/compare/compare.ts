@@ -28,6 +28,17 @@ import {
 } from '../../options.js';
 import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
 
+/** Files that verbs with checks write besides their answer. */
+export const CHECK_FILES = {
+  markdown: MARKDOWN,
+  junit: option('--junit <file>', 'also write it as JUnit XML'),
+  sarif: option('--sarif <file>', 'also write it as SARIF'),
+};
+export const CHECK_REPORTS = {
+  junit: compareJunit,
+  sarif: (result: Parameters<typeof compareSarif>[0]) => toJson(compareSarif(result)),
+};
+
 const OPTIONS = {
   golden: required(
     '--golden <golden>',
@@ -46,9 +57,7 @@ const OPTIONS = {
   force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
   repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
   limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
-  markdown: MARKDOWN,
-  junit: option('--junit <file>', 'also write it as JUnit XML'),
-  sarif: option('--sarif <file>', 'also write it as SARIF'),
+  ...CHECK_FILES,
 };
 
 export const verb = defineVerb({
@@ -59,7 +68,7 @@ export const verb = defineVerb({
   options: OPTIONS,
   async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
-    const asked = testOf(preset, given);
+    const asked = await testOf(preset, given);
     const golden = await resolveGolden(given.golden, session);
     const current = await resolveMeasured(run, session);
     session.hasFailed = golden.failed.length + current.failed.length > 0;
@@ -80,18 +89,15 @@ export const verb = defineVerb({
     return wordedComparison({ ...judged, notes: [...judged.notes, ...asked.notes] });
   },
   document: (result, { limit }) => compareDocument(result, { limit }),
-  reports: {
-    junit: (result) => compareJunit(result),
-    sarif: (result) => toJson(compareSarif(result)),
-  },
+  reports: { junit: (result) => CHECK_REPORTS.junit(result), sarif: (result) => CHECK_REPORTS.sarif(result) },
   exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 
 /** What `--metrics`, `--deterministic` and the test's own file ask for. Throws MBF1001 with another preset. */
-function testOf(
+async function testOf(
   preset: Preset,
   given: Pick<Values<typeof OPTIONS>, 'golden' | 'metrics' | 'deterministic' | 'modelConfig'>,
-): { readonly test: MegatronOptions; readonly notes: readonly string[] } {
+): Promise<{ readonly test: MegatronOptions; readonly notes: readonly string[] }> {
   const { golden, metrics, deterministic, modelConfig } = given;
   if (preset !== 'mlm') {
     if (metrics !== undefined || deterministic || modelConfig !== undefined)
@@ -99,7 +105,7 @@ function testOf(
     return { test: {}, notes: [] };
   }
   const file = modelConfig ?? testNextTo(golden);
-  const test = file === undefined ? undefined : readUpstreamTest(file);
+  const test = file === undefined ? undefined : await readUpstreamTest(file);
   const names = metrics?.split(',').map((name) => name.trim());
   const isExact = deterministic || (test?.deterministic ?? false);
   const notes =

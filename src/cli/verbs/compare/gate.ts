@@ -8,19 +8,17 @@ import { openRepository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
 import type { GateResult } from '../../../model/results/gate.js';
-import { compareJunit } from '../../../report/compare/compare-junit.js';
-import { compareSarif } from '../../../report/compare/compare-sarif.js';
 import { gateDocument, gateSummary } from '../../../report/compare/gate-document.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
-import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import type { Store } from '../../../store/store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, flag, MARKDOWN, misuse, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, flag, misuse, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
+import { CHECK_FILES, CHECK_REPORTS } from './compare.js';
 
 /** With six runs the noise is what they show; more make the file larger and change little. */
 const MOST_RUNS = 12;
@@ -40,9 +38,7 @@ export const verb = defineVerb({
     append: flag('--append', `with --update: add the runs as repeats; the last ${MOST_RUNS} are kept`),
     force: flag('--force', 'judge although the contract differs; with --update, keep any run'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    markdown: MARKDOWN,
-    junit: option('--junit <file>', 'also write it as JUnit XML'),
-    sarif: option('--sarif <file>', 'also write it as SARIF'),
+    ...CHECK_FILES,
   },
   async ask({ run: operands, baseline: file, update, append, force, strict, repo, ...given }, session) {
     if (append && !update) throw misuse('--append goes with --update');
@@ -99,10 +95,7 @@ export const verb = defineVerb({
     } satisfies GateResult as GateResult;
   },
   document: (result) => gateDocument(result),
-  reports: {
-    junit: (result) => compareJunit(result),
-    sarif: (result) => toJson(compareSarif(result)),
-  },
+  reports: { junit: (result) => CHECK_REPORTS.junit(result), sarif: (result) => CHECK_REPORTS.sarif(result) },
   exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 

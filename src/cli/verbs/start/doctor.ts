@@ -111,10 +111,7 @@ function existing(directory: string): string {
   return existsSync(directory) || directory === dirname(directory) ? directory : existing(dirname(directory));
 }
 
-async function readable(
-  paths: readonly string[],
-  db: string,
-): Promise<Pick<DoctorResult, 'formats' | 'unread' | 'files'>> {
+async function readable(paths: readonly string[], db: string) {
   const { candidates } = await discover(paths, { exclude: [db, `${db}.wal`] });
   const formats = new Map<string, { format: string; files: number; bytes: number; example: string }>();
   const unread: { path: string; text: string }[] = [];

@@ -112,7 +112,7 @@ async function runReport({ run, baseline, repo, devices, capacity, redact }: Inp
     [baseline, only],
     {
       limits: { sites: 25, minBytes: 0, maxGrowth: undefined },
-      ...{ moments: [peak, peak], matchStep: false, allRanks: false, repo },
+      ...{ moments: [peak, peak], rank: undefined, device: undefined, matchStep: false, allRanks: false, repo },
     },
     session,
   );

@@ -1,7 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
-import type { listSnapshots } from '../../../derive/run/names/snapshots.js';
 import type { Moment } from '../../../derive/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
@@ -77,22 +76,17 @@ export const verb = defineVerb({
     ),
   },
   options: OPTIONS,
-  async ask({ snapshot, ...options }, session): Promise<Exported | undefined> {
+  async ask({ snapshot, ...options }, session) {
     const plan = planOf(options, session.context);
     const result = await (isOfRows(plan.format) ? exportRows : exportSnapshotAs)(session, snapshot, options, plan);
     if (result === undefined) return undefined;
+    // Loaded only where a file is written.
     const { exportText } = await import('../../../report/store/export/export-text.js');
     return { result, text: exportText(result) };
   },
   full: ({ result }) => result,
   render: ({ text }) => text,
 });
-
-/** The text is rendered in `ask`: its module is loaded only where a file is written. */
-interface Exported {
-  readonly result: ExportResult;
-  readonly text: string;
-}
 
 interface Plan {
   readonly format: ExportFormat;
@@ -248,13 +242,7 @@ async function deviceOf(
   return device;
 }
 
-interface Encoded {
-  readonly content: readonly (string | Uint8Array)[];
-  readonly stacks: number;
-  readonly sumBytes: number;
-}
-
-async function encode(live: LiveStacks, format: ExportFormat, states: boolean): Promise<Encoded> {
+async function encode(live: LiveStacks, format: ExportFormat, states: boolean) {
   const exporter = `mbforensics ${version()}`;
   if (format === 'folded') {
     const { foldedStacks } = await import('../../../report/store/export/folded.js');
@@ -284,10 +272,8 @@ function noteMissing(context: Context, missing: readonly number[], moment: strin
   context.err(`mbforensics: ${devices} left out: no moment ${moment}\n`);
 }
 
-type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
-
 /** A file shows one snapshot; MBF1002 if the operand has none or several. */
-async function oneSnapshot(target: Target): Promise<SnapshotRow> {
+async function oneSnapshot(target: Target) {
   const { listSnapshots } = await import('../../../derive/run/names/snapshots.js');
   const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
   const [snapshot, ...others] = await listSnapshots(target.store, filter);
