@@ -4,25 +4,20 @@ import type { Command } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-interface Completed {
-  readonly name: string;
-  readonly summary: string;
-  /** Names of verbs inside it. */
-  readonly verbs: readonly string[];
-  readonly options: readonly { readonly flags: string; readonly long: string; readonly help: string }[];
-}
-
-function completed(program: Command): Completed[] {
-  return program.commands.map((command) => ({
+/** Verbs, each with what may follow it: verbs inside it, and options. */
+const completed = (program: Command) =>
+  program.commands.map((command) => ({
     name: command.name(),
     summary: command.description(),
-    verbs: command.commands.map((inner) => inner.name()),
-    options: command
-      .createHelp()
-      .visibleOptions(command)
-      .map(({ flags, long, description }) => ({ flags, long: long ?? flags, help: description })),
+    words: [
+      ...command.commands.map((inner) => [inner.name(), inner.description()] as const),
+      ...command
+        .createHelp()
+        .visibleOptions(command)
+        .map(({ flags, long, description }) => [long ?? flags, description] as const),
+    ],
   }));
-}
+type Completed = ReturnType<typeof completed>[number];
 
 export function completionScript(shell: Shell, program: Command): string {
   const verbs = completed(program);
@@ -35,8 +30,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function bash(verbs: readonly Completed[]): string {
   const cases = verbs.map(
-    ({ name, verbs: inner, options }) =>
-      `    ${name}) words=${quoted([...inner, ...options.map(({ long }) => long)].join(' '))} ;;`,
+    ({ name, words }) => `    ${name}) words=${quoted(words.map(([word]) => word).join(' '))} ;;`,
   );
   return `# bash completion of mbforensics; the first word is a verb or a path
 _mbforensics() {
@@ -58,13 +52,9 @@ complete -o filenames -F _mbforensics mbforensics
 function zsh(verbs: readonly Completed[]): string {
   const described = (name: string, text: string): string =>
     quoted(`${name.replaceAll(':', '\\:')}:${text.replaceAll('`', '')}`);
-  const cases = verbs.map(({ name, options, verbs: inner }) => {
-    const words = [
-      ...inner.map((verb) => described(verb, '')),
-      ...options.map(({ long, help }) => described(long, help)),
-    ];
-    return `    ${name}) mbf_words=(${words.join(' ')}) ;;`;
-  });
+  const cases = verbs.map(
+    ({ name, words }) => `    ${name}) mbf_words=(${words.map((word) => described(...word)).join(' ')}) ;;`,
+  );
   return `#compdef mbforensics
 # zsh completion of mbforensics; the first word is a verb or a path
 _mbforensics() {
@@ -84,14 +74,13 @@ if [ "$funcstack[1]" = _mbforensics ]; then _mbforensics; else compdef _mbforens
 }
 
 function fish(verbs: readonly Completed[]): string {
-  const lines = verbs.flatMap(({ name, summary, verbs: inner, options }) => [
+  const lines = verbs.flatMap(({ name, summary, words }) => [
     `complete -c mbforensics -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
-    ...inner.map((verb) => `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' -a ${verb}`),
-    ...options.map(
-      ({ long, help }) =>
-        // In fish, names of options are without `=`: such an option is offered as a word.
-        `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' ${long.includes('=') ? `-a ${long}` : `-l ${long.slice(2)}`} -d ${fishQuoted(help)}`,
-    ),
+    ...words.map(([word, help]) => {
+      // In fish, names of options are without `=`: such an option is offered as a word.
+      const offered = /^--[^=]*$/.test(word) ? `-l ${word.slice(2)}` : `-a ${word}`;
+      return `complete -c mbforensics -n '__fish_seen_subcommand_from ${name}' ${offered} -d ${fishQuoted(help)}`;
+    }),
   ]);
   return `# fish completion of mbforensics; the first word is a verb or a path\n${lines.join('\n')}\n`;
 }

@@ -10,31 +10,27 @@ import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
 import type { Specs, Values } from './options.js';
 import { type CommonOptions, Session } from './session.js';
+import { VERB_HELP } from './verb-help.js';
 
 type None = Record<never, never>;
 type Given<Operands extends Specs, Options extends Specs> = Values<Operands> & Values<Options> & CommonOptions;
 
-interface Described {
+interface Definition<Operands extends Specs, Options extends Specs, Result> {
+  /** As in `VERB_HELP`; the last word is the command. */
   readonly name: string;
-  /** Of a verb inside another one; `verbs/index.ts` has those of all others. */
-  readonly summary?: string;
-  /** Help before the examples. */
+  /** Help before the examples that is made by code. */
   readonly notes?: string;
-  /** Command lines without the program's name. */
-  readonly examples: readonly string[];
-  /** Help after the examples. */
-  readonly closing?: string;
-}
-
-interface Definition<Operands extends Specs, Options extends Specs, Result> extends Described {
   /** A verb without a store: `--json` is its only common option. */
   readonly storeless?: boolean;
   readonly operands?: Operands;
   readonly options?: Options;
   /** Whether operands may look like options. */
   readonly takesFlags?: boolean;
-  /** Undefined where there is nothing (more) to print. The session closes what was opened. */
-  ask(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
+  /**
+   * Undefined where there is nothing (more) to print. The session closes what was opened. A verb that only has verbs of
+   * its own, such as `golden`, asks nothing.
+   */
+  ask?(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
   /** What `--json=full` prints, if it is only a part of the result. */
   full?(result: Result): unknown;
   /** The result as a document: text, the short JSON and Markdown (by the option `markdown`) are its renderings. */
@@ -53,92 +49,73 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> exte
 /** A document is written as Markdown. */
 type Report = string | Document;
 
-export interface Ending {
-  readonly exitCode: number;
-  readonly judges: boolean;
-}
-
 export interface Host {
   readonly context: Context;
-  /** Called once, when the verb has answered. */
-  end(ending: Ending): void;
-  /** `--debug` was given. */
-  debug(): void;
+  /** Called once, when the verb has answered. `judges`: see `main.ts`. */
+  end(exitCode: number, judges: boolean): void;
 }
 
-/** How a verb is shown in a help. */
-export interface Shown {
+export interface Verb {
   readonly name: string;
   readonly summary: string;
-  readonly group?: string | undefined;
-}
-
-export interface Verb extends Described {
+  readonly examples: readonly string[];
   readonly verbs: readonly Verb[];
-  /** `shown` instead of its name and summary. */
-  addTo(parent: Command, host: Host, shown?: Shown): Command;
+  /** `shownAs`: another word than that of its name. */
+  addTo(parent: Command, host: Host, shownAs?: string): Command;
 }
 
 export function defineVerb<Result, Operands extends Specs = None, Options extends Specs = None>(
   definition: Definition<Operands, Options, Result>,
 ): Verb {
-  const { verbs = [] } = definition;
+  const { name, ask, verbs = [] } = definition;
+  const word = name.slice(name.lastIndexOf(' ') + 1);
+  const { summary, heading, notes = definition.notes, closing, ...help } = VERB_HELP[name]!;
+  const examples = help.examples ?? verbs.flatMap((verb) => verb.examples);
+  const fill = (command: Command, host: Host, parent: Command): void => {
+    const { operands = {} as Operands, options = {} as Options, storeless } = definition;
+    for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
+    const declared = Object.entries(options).map(([key, spec]) => {
+      const made = new Option(spec.flags, spec.help);
+      if (spec.initial !== undefined) made.default(spec.initial);
+      if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
+      command.addOption(made.makeOptionMandatory(spec.isRequired === true));
+      return { key, spec, made };
+    });
+    addCommon(command, storeless === true);
+    if (definition.takesFlags === true) command.allowUnknownOption();
+    command.action(async () => {
+      const raw = command.optsWithGlobals();
+      const inputs: Record<string, unknown> = {
+        db: raw['db'],
+        formats: raw['formats'],
+        json: raw['json=full'] === true ? 'full' : (raw['json'] ?? raw['json=short']) === true ? 'short' : undefined,
+        memoryLimit: raw['memoryLimit'],
+        wait: raw['wait'],
+      };
+      for (const [i, [key, spec]] of Object.entries(operands).entries())
+        inputs[key] = spec.read(command.processedArgs[i], spec.flags);
+      for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
+      const exitCode = await answer(definition, inputs as Given<Operands, Options>, host.context, parent);
+      host.end(exitCode, definition.judges === true);
+    });
+  };
   return {
-    ...definition,
+    name: word,
+    summary,
+    examples,
     verbs,
-    addTo(parent, host, shown) {
-      const command = describe(parent, shown ?? definition);
-      const { operands = {} as Operands, options = {} as Options, storeless } = definition;
-      for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
-      const declared = Object.entries(options).map(([key, spec]) => {
-        const made = new Option(spec.flags, spec.help);
-        if (spec.choices !== undefined) made.argChoices = [...spec.choices];
-        if (spec.initial !== undefined) made.default(spec.initial);
-        if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
-        command.addOption(made.makeOptionMandatory(spec.isRequired === true));
-        return { key, spec, made };
-      });
-      addCommon(command, storeless === true);
-      if (definition.takesFlags === true) command.allowUnknownOption();
-      finish(command, definition, host);
-      command.action(async () => {
-        const raw = command.optsWithGlobals();
-        const inputs: Record<string, unknown> = {
-          db: raw['db'],
-          formats: raw['formats'],
-          json: raw['json=full'] === true ? 'full' : (raw['json'] ?? raw['json=short']) === true ? 'short' : undefined,
-          memoryLimit: raw['memoryLimit'],
-          wait: raw['wait'],
-        };
-        for (const [i, [key, spec]] of Object.entries(operands).entries())
-          inputs[key] = spec.read(command.processedArgs[i], spec.flags);
-        for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
-        host.end(await answer(definition, inputs as Given<Operands, Options>, host.context, parent));
-      });
+    addTo(parent, host, shownAs = word) {
+      const command = parent.command(shownAs).description(summary).exitOverride();
+      if (heading !== undefined) command.helpGroup(`${heading}:`);
+      if (ask !== undefined) fill(command, host, parent);
+      command.option('--debug', 'print stack traces of errors');
+      const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
+      command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);
+      if (closing !== undefined) command.addHelpText('after', `\n${closing}\n`);
       for (const verb of verbs) verb.addTo(command, host);
       return command;
     },
   };
-}
-
-/** A verb that only has verbs of its own, such as `golden`. */
-export function defineVerbs(definition: Omit<Described, 'examples'> & { verbs: readonly Verb[] }): Verb {
-  const examples = definition.verbs.flatMap((verb) => verb.examples);
-  return {
-    ...definition,
-    examples,
-    addTo(parent, host, shown) {
-      const command = describe(parent, shown ?? definition);
-      for (const verb of definition.verbs) verb.addTo(command, host);
-      finish(command, { ...definition, examples }, host);
-      return command;
-    },
-  };
-}
-
-function describe(parent: Command, { name, summary = '', group }: Partial<Shown> & { readonly name: string }): Command {
-  const command = parent.command(name).description(summary).exitOverride();
-  return group === undefined ? command : command.helpGroup(`${group}:`);
 }
 
 function addCommon(command: Command, storeless: boolean): void {
@@ -155,14 +132,6 @@ function addCommon(command: Command, storeless: boolean): void {
       '--memory-limit <size>',
       'host memory for the database, not GPU memory, e.g. 256MiB (default: 1GiB)',
     );
-}
-
-function finish(command: Command, described: Described, host: Host): void {
-  command.option('--debug', 'print stack traces of errors').on('option:debug', () => host.debug());
-  const { notes, examples, closing } = described;
-  const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
-  command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);
-  if (closing !== undefined) command.addHelpText('after', `\n${closing}\n`);
 }
 
 /** A prompt, and a file that the next output is appended to, begin on a line of their own. */
@@ -185,14 +154,14 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   inputs: Given<Operands, Options>,
   context: Context,
   program: Command,
-): Promise<Ending> {
+): Promise<number> {
   // The reader of YAML is only loaded where there is something to read.
   const hasFormats = storeless !== true && (inputs.formats ?? context.env['MBF_FORMATS']);
   const { readFormats } = hasFormats ? await import('./formats-file.js') : {};
   const session = new Session({ ...context, formats: await readFormats?.(inputs.formats, context) }, inputs, program);
   try {
     // Also what no ingest read: a repository, standard input, a store of somebody else.
-    const result = hideSecretsIn(await ask(inputs, session));
+    const result = hideSecretsIn(await ask?.(inputs, session));
     if (result !== undefined) {
       const files = new Map<string, string>();
       const values: Readonly<Record<string, unknown>> = inputs;
@@ -213,7 +182,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
     for (const remark of session.remarks) context.err(remark);
     const code = result === undefined ? EXIT.done : (exitCode?.(result, inputs) ?? EXIT.done);
     if (judges) await context.written();
-    return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
+    return session.hasFailed && !judges ? EXIT.input : code;
   } catch (error) {
     // Any program can write values that ours does not, and no check covers all of them.
     if (session.givenStore === undefined || !(error instanceof Error)) throw error;

@@ -1,11 +1,10 @@
 /** The difference of two operands: what `diff` answers, and what a page of two runs shows. */
 import { existsSync } from 'node:fs';
 import { earliestTorch } from '../../parsers/index.js';
-import type { Moment } from '../derive/trace/moment.js';
-import { type DiffLimits, noSnapshotDiff } from '../findings/diff/describe-diff.js';
+import { noSnapshotDiff } from '../findings/diff/describe-diff.js';
 import { listCandidates } from '../findings/diff/side.js';
 import { runDiff } from '../findings/flows/run-diff.js';
-import { diffSnapshots } from '../findings/flows/snapshot-diff.js';
+import { diffSnapshots, type DiffQuestion as SnapshotQuestion } from '../findings/flows/snapshot-diff.js';
 import { openRepository, type Repository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
 import { MbfError } from '../model/errors.js';
@@ -18,17 +17,11 @@ import type { TwoTargets } from './two-targets.js';
 
 const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null, activeBytes: null };
 
-export interface DiffQuestion {
-  readonly limits: DiffLimits;
-  readonly moments: readonly [Moment, Moment];
-  readonly matchStep: boolean;
-  readonly rank?: number | undefined;
-  readonly device?: number | undefined;
-  readonly allRanks: boolean;
+export type DiffQuestion = Omit<SnapshotQuestion, 'earliestTorch'> & {
   /** Directory of the repository of both commits. */
-  readonly repo?: string | undefined;
+  readonly repo: string | undefined;
   readonly stepRange?: string | undefined;
-}
+};
 
 /** `use` opens the operands again, as they were resolved. */
 export async function diffOperands(
@@ -50,7 +43,7 @@ export async function diffOperands(
   const without = candidates
     .filter(({ found }) => found.length === 0)
     .map(({ run }) => `run ${run} has no memory snapshot`);
-  const question = { ...given, rank: given.rank, device: given.device, earliestTorch };
+  const question = { ...given, earliestTorch };
   const { snapshots, grown } =
     without.length > 0
       ? { snapshots: noSnapshotDiff(candidates[0].run, candidates[1].run, without), grown: NOTHING_GROWN }

@@ -1,9 +1,9 @@
 /** Golden values as a file of a repository. */
 
-import { MbfError } from '../model/errors.js';
 import { visibleJson } from '../model/escape-controls.js';
 import type { GoldenDocument, Measurement } from '../model/measurement.js';
 import { statusWords } from '../model/status-words.js';
+import { misuse } from './options.js';
 
 /** Throws MBF1001 where a run failed or did not train. */
 export function demandEnded(runs: readonly Measurement[], force: boolean): void {
@@ -12,8 +12,7 @@ export function demandEnded(runs: readonly Measurement[], force: boolean): void 
       status.ending === 'oom' || status.ending === 'failed' || (status.ending === 'no_training' && peaks.length === 0),
   );
   if (died !== undefined && !force)
-    throw new MbfError(
-      'MBF1001',
+    throw misuse(
       `run ${died.run} cannot become a golden run (${statusWords(died.status)}); --force keeps it nevertheless`,
     );
 }

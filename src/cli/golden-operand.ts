@@ -27,6 +27,8 @@ export interface MeasuredRuns {
   readonly failed: readonly string[];
 }
 
+const NOT_UPSTREAM = { upstream: null, upstreamText: null };
+
 /**
  * `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then
  * whatever `openTarget` resolves.
@@ -48,14 +50,13 @@ export async function resolveGolden(operand: string, session: Session): Promise<
   }
 }
 
-/** A golden file, or a run as `openTarget` resolves it. */
+/** A golden file, or a run as `openTarget` resolves it. Throws MBF2801 for a damaged golden file. */
 export async function resolveMeasured(
   operand: string | undefined,
   { common, context }: Session,
 ): Promise<MeasuredRuns> {
   const file = operand?.replace(/^path:/, '');
-  const golden = file === undefined ? undefined : await goldenFile(file);
-  if (golden !== undefined) return golden;
+  if (file !== undefined && isGoldenFile(file)) return ofFile(file, readFileSync(file, 'utf8'));
   const target = await openTarget(operand, common, context);
   try {
     const measurement = await measureRun(target.store, target.runId, target.run, { summaryOf: summaryText });
@@ -63,18 +64,12 @@ export async function resolveMeasured(
       name: target.run,
       origin: 'run',
       runs: [measurement],
-      upstream: null,
-      upstreamText: null,
+      ...NOT_UPSTREAM,
       failed: target.failed.map(({ error }) => error.text),
     };
   } finally {
     await target.close();
   }
-}
-
-/** The golden file at a path; undefined if what is there is something else. Throws MBF2801 if it is a damaged one. */
-async function goldenFile(path: string): Promise<MeasuredRuns | undefined> {
-  return isGoldenFile(path) ? ofFile(path, readFileSync(path, 'utf8')) : undefined;
 }
 
 /** The golden file at a path that has to be one. */
@@ -90,7 +85,7 @@ async function ofFile(path: string, text: string): Promise<MeasuredRuns> {
   const name = basename(path).replace(/\.json$/i, '');
   if (golden.kind === 'document') {
     const { name: own, runs } = golden.document;
-    return { name: own, origin: 'file', runs, upstream: null, upstreamText: null, failed: [] };
+    return { name: own, origin: 'file', runs, ...NOT_UPSTREAM, failed: [] };
   }
   const { values } = golden;
   if (values.kind === 'empty') throw new MbfError('MBF1009', 'the golden file holds no values', { file: path });

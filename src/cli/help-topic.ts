@@ -1,11 +1,11 @@
 /** `mbforensics help TOPIC`: the pages of the documentation, which are in the package. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
 import { pageText, pageTitle } from '../report/knowledge/page-text.js';
 import { packageRoot } from '../store/load-queries.js';
 import { didYouMean } from './nearest.js';
+import { misuse } from './options.js';
 
 /** Written by hand, and made by the build. */
 const FOLDERS = ['docs', join('dist', 'docs')];
@@ -29,7 +29,7 @@ export function helpTopic(topic: string | undefined, verbs: readonly string[]): 
   const file = files.get(name);
   if (file !== undefined) return pageText(readFileSync(file, 'utf8'));
   const near = didYouMean(name, [...verbs, ...files.keys()]);
-  throw new MbfError('MBF1001', `unknown topic ${JSON.stringify(topic)}${near}; \`mbforensics help\` lists all`);
+  throw misuse(`unknown topic ${JSON.stringify(topic)}${near}; \`mbforensics help\` lists all`);
 }
 
 /** What a verb is named like is a page with its ending: the verb has a help of its own. */

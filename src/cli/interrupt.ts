@@ -1,7 +1,8 @@
 /** Ctrl-C and other signals that end the process: temporary files go, and one line reports what is kept. */
+import { rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { visibleText } from '../model/escape-controls.js';
-import { removeTemporaryFiles } from '../store/temporary-files.js';
+import { makeTemporaryDirectory, removeTemporaryFiles } from '../store/temporary-files.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -22,6 +23,25 @@ export function onInterrupt(cleanup: Cleanup): () => void {
     cleanups.splice(at, 1);
     if (cleanups.length === 0) for (const signal of SIGNALS) process.off(signal, end);
   };
+}
+
+/** An empty directory, removed by `dispose`, or if a signal ends the process before. */
+export function heldDirectory(parent?: string, isHidden = false): HeldDirectory {
+  const directory = makeTemporaryDirectory(parent, isHidden);
+  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
+  const forget = onInterrupt(remove);
+  return {
+    directory,
+    dispose: async () => {
+      forget();
+      remove();
+    },
+  };
+}
+
+export interface HeldDirectory {
+  readonly directory: string;
+  readonly dispose: () => Promise<void>;
 }
 
 function end(signal: NodeJS.Signals): void {

@@ -1,7 +1,7 @@
 /** What operands and the options of a store mean, before anything is opened. */
 import { existsSync } from 'node:fs';
-import { MbfError } from '../model/errors.js';
 import { MIB, parseSize } from '../model/units.js';
+import { wrong } from './options.js';
 import type { StoreResources } from './path-store.js';
 
 /** Undefined: whatever it is found to be. */
@@ -45,17 +45,13 @@ export function resourcesOf(options: DbOptions): StoreResources {
   if (options.memoryLimit === undefined) return waiting;
   const memoryLimitBytes = parseSize(options.memoryLimit);
   if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
-    throw new MbfError(
-      'MBF1001',
-      `invalid --memory-limit ${JSON.stringify(options.memoryLimit)}; expected a size of at least 64MiB`,
-    );
+    throw wrong('--memory-limit', options.memoryLimit, 'a size of at least 64MiB');
   }
   return { memoryLimitBytes, ...waiting };
 }
 
 function waitOf(text: string): number {
   const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(seconds))
-    throw new MbfError('MBF1001', `invalid --wait ${JSON.stringify(text)}; expected a number of seconds`);
+  if (Number.isNaN(seconds)) throw wrong('--wait', text, 'a number of seconds');
   return 1000 * seconds;
 }

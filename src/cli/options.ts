@@ -9,8 +9,6 @@ export interface Spec<Value> {
   readonly help: string;
   /** What is parsed where the option is not given; part of the help. */
   readonly initial?: string | readonly string[];
-  /** The only words commander lets through. */
-  readonly choices?: readonly string[];
   readonly isRequired?: boolean;
   /** `given` is what commander has; `name` is the option's long name. */
   read(given: unknown, name: string): Value;
@@ -68,21 +66,20 @@ export function repeated(flags: string, help: string, parse: Parse<unknown> = te
   return { flags, help, initial: [], read: (given, name) => (given as string[]).map((one) => parse(one, name)) };
 }
 
-/** An option whose words the help lists. */
-export function choice<Word extends string>(
+/** An option whose value is one of the words, which the help lists. */
+export function choice<const Word extends string>(
   flags: string,
   help: string,
-  choices: readonly Word[],
+  words: readonly Word[],
 ): Spec<Word | undefined>;
-export function choice<Word extends string>(
+export function choice<const Word extends string>(
   flags: string,
   help: string,
-  choices: readonly Word[],
+  words: readonly Word[],
   initial: Word,
 ): Spec<Word>;
-export function choice(flags: string, help: string, choices: readonly string[], initial?: string): Spec<unknown> {
-  const read = (given: unknown, name: string) => (typeof given === 'string' ? oneOf(choices)(given, name) : undefined);
-  return { flags, help, choices, read, ...(initial === undefined ? {} : { initial }) };
+export function choice(flags: string, help: string, words: readonly string[], initial?: string): Spec<unknown> {
+  return { ...option(flags, `${help}: ${words.join(', ')}`, oneOf(words), initial!) };
 }
 
 /** An option that has to be given; `missing` is the error without it, else commander's. */
@@ -94,9 +91,12 @@ export function required(flags: string, help: string, missing?: string): Spec<st
   return { flags, help, isRequired: missing === undefined, read };
 }
 
-function wrong(name: string, given: string, expected: string): MbfError {
-  return new MbfError('MBF1001', `invalid ${name} ${JSON.stringify(given)}; expected ${expected}`);
-}
+/** What the caller has to correct. */
+export const misuse = (fact: string): MbfError => new MbfError('MBF1001', fact);
+
+/** A value of an operand or option that is none. */
+export const wrong = (name: string, given: string, expected: string): MbfError =>
+  misuse(`invalid ${name} ${JSON.stringify(given)}; expected ${expected}`);
 
 /** A whole number in any spelling of JavaScript's; `what` is what the error expects. */
 function wholeNumber(least: number, what: string): Parse<number> {
@@ -109,18 +109,9 @@ function wholeNumber(least: number, what: string): Parse<number> {
 
 export const count = wholeNumber(0, 'a whole number');
 export const countFromOne = wholeNumber(1, 'a whole number from 1');
-export const rank = wholeNumber(0, 'a rank, from 0');
 
 /** A count of which 0 means all, which is undefined. */
 export const countOrAll: Parse<number | undefined> = (given, name) => count(given, name) || undefined;
-
-/** A number in decimal digits. */
-export function digits(most: number, what: string): Parse<number> {
-  return (given, name) => {
-    if (!/^\d+$/.test(given) || given.length > most) throw wrong(name, given, what);
-    return Number(given);
-  };
-}
 
 export function between(least: number, most: number): Parse<number> {
   return (given, name) => {
@@ -141,23 +132,23 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Parse<
 /** `80GiB` in bytes. */
 export const size: Parse<number> = (given, name) => {
   const bytes = parseSize(given);
-  if (bytes === undefined) throw wrong(name, given, 'a size such as 80GiB');
+  if (bytes === undefined || !Number.isSafeInteger(bytes)) throw wrong(name, given, 'a size such as 80GiB');
   return bytes;
 };
 
-export const wholeSize: Parse<number> = (given, name) => {
+export const sizeAboveZero: Parse<number> = (given, name) => {
   const bytes = size(given, name);
-  if (!Number.isSafeInteger(bytes)) throw wrong(name, given, 'a size such as 80GiB');
+  if (bytes === 0) throw wrong(name, given, 'a size above 0 such as 80GiB');
   return bytes;
 };
 
-/** `example` follows the error's text. */
-export function sizeAboveZero(example = ''): Parse<number> {
+/** `KEY=VALUE`; `expected` is what the error expects. */
+export function pair(expected: string): Parse<readonly [key: string, value: string]> {
   return (given, name) => {
-    const bytes = parseSize(given);
-    if (bytes === undefined || bytes === 0)
-      throw wrong(name, given, `a size above 0${example === '' ? ' such as 80GiB' : example}`);
-    return bytes;
+    const at = given.indexOf('=');
+    const key = given.slice(0, Math.max(0, at)).trim();
+    if (key === '') throw wrong(name, given, expected);
+    return [key, given.slice(at + 1)];
   };
 }
 

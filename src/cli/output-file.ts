@@ -10,7 +10,6 @@ import {
   createReadStream,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmdirSync,
@@ -21,21 +20,20 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { visibleLines } from '../model/escape-controls.js';
-import { makeTemporaryDirectory } from '../store/temporary-files.js';
 import type { Context } from './context.js';
-import { onInterrupt } from './interrupt.js';
+import { heldDirectory } from './interrupt.js';
 
 /** Characters gathered before they are written. */
 const BUFFER_CHARS = 1 << 18;
 
 export interface TextSink {
-  write(text: string): void;
+  write(piece: string | Uint8Array): void;
   /** Writes what was gathered. */
   end(): void;
 }
 
-/** Gathers pieces for `out`: one call of the system for thousands of lines. */
-export function gathering(out: (text: string) => void): TextSink {
+/** Gathers pieces of text for `out`: one call of the system for thousands of lines. */
+function gathering(out: (piece: string | Uint8Array) => void): TextSink {
   let parts: string[] = [];
   let chars = 0;
   const end = (): void => {
@@ -44,9 +42,10 @@ export function gathering(out: (text: string) => void): TextSink {
     chars = 0;
   };
   return {
-    write(text) {
-      parts.push(text);
-      chars += text.length;
+    write(piece) {
+      if (typeof piece !== 'string') return out(piece);
+      parts.push(piece);
+      chars += piece.length;
       if (chars >= BUFFER_CHARS) end();
     },
     end,
@@ -54,8 +53,12 @@ export function gathering(out: (text: string) => void): TextSink {
 }
 
 /** `exact`: data of the user, in which nothing is escaped. */
-export function standardOutput(context: Context, exact = false): TextSink {
-  return gathering((text) => (exact ? context.bytes(Buffer.from(text)) : context.out(text)));
+export function standardOutput({ bytes, out }: Context, exact: boolean): TextSink {
+  return gathering((piece) => {
+    if (typeof piece !== 'string') bytes(piece);
+    else if (exact) bytes(Buffer.from(piece));
+    else out(piece);
+  });
 }
 
 /**
@@ -67,14 +70,11 @@ export async function withWorkDirectory<Result>(
   shown: string,
   work: (directory: string) => Promise<Result>,
 ): Promise<Result> {
-  const directory = writing(shown, () => makeTemporaryDirectory(parent, true));
-  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
-  const forget = onInterrupt(remove);
+  const { directory, dispose } = writing(shown, () => heldDirectory(parent, true));
   try {
     return await work(directory);
   } finally {
-    forget();
-    remove();
+    await dispose();
   }
 }
 
@@ -125,48 +125,25 @@ export function putDirectoryInPlace(work: string, target: string, names: readonl
   });
 }
 
-/** Writes text to a new file; the sink's errors are MBF3006 and name `shown`. */
-export async function writeTextFile(
+/** Writes a new file; the sink's errors are MBF3006 and name `shown`. */
+export async function writeTextFile<Result>(
   path: string,
   shown: string,
-  fill: (sink: TextSink) => Promise<void> | void,
-): Promise<void> {
+  fill: (sink: TextSink) => Promise<Result> | Result,
+): Promise<Result> {
   const handle = writing(shown, () => openSync(path, 'wx'));
   try {
-    const sink = gathering((text) => writing(shown, () => writeAll(handle, Buffer.from(text))));
-    await fill(sink);
+    const sink = gathering((piece) => writing(shown, () => writeAll(handle, Buffer.from(piece))));
+    const result = await fill(sink);
     sink.end();
+    return result;
   } finally {
     closeSync(handle);
   }
 }
 
-export function writeBytes(path: string, shown: string, bytes: Uint8Array): void {
-  writing(shown, () => {
-    const handle = openSync(path, 'wx');
-    try {
-      writeAll(handle, bytes);
-    } finally {
-      closeSync(handle);
-    }
-  });
-}
-
 function writeAll(handle: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
-}
-
-export function makeDirectory(path: string, shown: string): string {
-  writing(shown, () => mkdirSync(path));
-  return path;
-}
-
-export function sizeOf(path: string): number {
-  return writing(path, () => statSync(path).size);
-}
-
-export function parentOf(path: string): string {
-  return dirname(path);
 }
 
 /** Copies a file to standard output. */

@@ -16,11 +16,11 @@ import type { Failure, IngestResult } from '../model/results/common.js';
 import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
-import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
+import { sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
 import { cachePlace, newestFirst, prune } from './cached-files.js';
 import { contentKey } from './content-key.js';
 import type { Context } from './context.js';
-import { onInterrupt } from './interrupt.js';
+import { type HeldDirectory, heldDirectory, onInterrupt } from './interrupt.js';
 import { openStore } from './open-store.js';
 import { progressOf } from './progress.js';
 import type { CachedFiles } from './stored-answer.js';
@@ -43,8 +43,6 @@ export interface OpenedStore {
   /** Files that could not be read. */
   readonly failed: readonly { readonly path: string; readonly error: Failure }[];
   close(): Promise<void>;
-  /** What {@link close} does after closing the store. */
-  dispose(): Promise<void>;
 }
 
 /** The store of a path, and its one run. */
@@ -58,16 +56,8 @@ export interface PathStore extends OpenedStore {
 /** What a verb asks of the database while it answers. */
 export type StoreResources = Pick<WaitingOptions, 'memoryLimitBytes' | 'waitMs'>;
 
-export function openedStore(
-  store: Store,
-  failed: OpenedStore['failed'],
-  dispose: () => Promise<void> = async () => {},
-): OpenedStore {
-  const close = async (): Promise<void> => {
-    await store.close();
-    await dispose();
-  };
-  return { store, failed, close, dispose };
+export function openedStore(store: Store, failed: OpenedStore['failed'], dispose = async () => {}): OpenedStore {
+  return { store, failed, close: () => store.close().then(dispose) };
 }
 
 export async function failedSources(store: Store, runId: number): Promise<OpenedStore['failed']> {
@@ -103,8 +93,13 @@ export async function pathStore(
   const key = knownKey ?? (await contentKey(paths, context));
   const name = `${key}-${SCHEMA_VERSION}.${PARSER_VERSION}.duckdb`;
   const cache = await cacheDirectory(context);
-  let place = cache === undefined ? temporaryPlace() : { directory: cache, dispose: async () => {} };
+  let place: HeldDirectory = cache === undefined ? heldDirectory() : { directory: cache, dispose: async () => {} };
   let made: MadeStore | undefined;
+  let store: Store | undefined;
+  const dispose = async (): Promise<void> => {
+    await made?.complete?.();
+    await place.dispose();
+  };
   try {
     if (!existsSync(join(place.directory, name))) {
       try {
@@ -112,34 +107,18 @@ export async function pathStore(
       } catch (error) {
         if (place.directory !== cache || !isWithoutSpace(error)) throw error;
         context.err(`${cache} has no room for the store of these files; for this answer it is in ${tmpdir()}\n`);
-        place = temporaryPlace();
+        place = heldDirectory();
         made = await makeStore(paths, join(place.directory, name), context, asWritten);
       }
       if (place.directory === cache) await prune(cache);
     }
-  } catch (error) {
-    await place.dispose();
-    throw error;
-  }
-  const dispose = async (): Promise<void> => {
-    await made?.complete?.();
-    await place.dispose();
-  };
-  // What this version has just ingested lacks nothing.
-  const open = made === undefined ? openStore : openWhole;
-  let store: Store;
-  try {
+    // What this version has just ingested lacks nothing.
+    const open = made === undefined ? openStore : openWhole;
     store = made?.store ?? (await open(join(place.directory, name), { mode: 'read', ...resources }));
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  try {
     // By its number, as all later questions ask for it.
     const run = await store.one('store.runs', { run_id: ONLY_RUN });
     const failed = run === undefined ? [] : await failedSources(store, run.run_id);
-    const usable = run !== undefined && (run.snapshots > 0 || run.sources > run.failed);
-    if (!usable) {
+    if (run === undefined || (run.snapshots === 0 && run.sources === run.failed)) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
       throw nothingUsable(paths, made?.result);
@@ -147,7 +126,7 @@ export async function pathStore(
     const cached = { directory: cachePlace(context), key };
     return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name, cached };
   } catch (error) {
-    await store.close();
+    await store?.close();
     await dispose();
     throw error;
   }
@@ -218,38 +197,16 @@ function isWithoutSpace(error: unknown): error is MbfError {
   );
 }
 
-interface Place {
-  readonly directory: string;
-  readonly dispose: () => Promise<void>;
-}
-
-function temporaryPlace(): Place {
-  const directory = makeTemporaryDirectory();
-  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
-  const forget = onInterrupt(remove);
-  return {
-    directory,
-    dispose: async () => {
-      forget();
-      remove();
-    },
-  };
-}
-
 /** Standard input as a file of the run: it is read once, and a file is what parsers read twice. */
 async function inputStore(paths: readonly string[], context: Context, options: PathStoreOptions): Promise<PathStore> {
-  const { directory: folder, dispose } = temporaryPlace();
+  const { directory: folder, dispose } = heldDirectory();
   try {
     const input = join(folder, STANDARD_INPUT);
     await pipeline(process.stdin, createWriteStream(input));
     const cacheDir = join(folder, 'cache');
     const named = paths.map((path) => (path === '-' ? input : path));
     const opened = await pathStore(named, { ...context, cacheDir }, options);
-    const close = async (): Promise<void> => {
-      await opened.dispose();
-      await dispose();
-    };
-    return { ...opened, ...openedStore(opened.store, opened.failed, close), cached: undefined };
+    return { ...opened, close: () => opened.close().then(dispose), cached: undefined };
   } catch (error) {
     await dispose();
     throw error;
@@ -266,8 +223,7 @@ function nothingUsable(paths: readonly string[], result: IngestResult | undefine
 
 /** Golden values are read by verbs of their own; a larger file is not asked whether it has them. */
 async function refuseGolden(path: string): Promise<void> {
-  const stat = /\.json$/i.test(path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
-  if (stat === undefined || stat.size > MOST_GOLDEN_BYTES) return;
+  if (!/\.json$/i.test(path) || bytesOf(path) > MOST_GOLDEN_BYTES) return;
   const { isGoldenFile } = await import('./golden-file.js');
   if (!isGoldenFile(path)) return;
   const verbs = `\`golden show ${path}\` prints them, \`compare RUN --golden ${path}\` judges a run by them`;

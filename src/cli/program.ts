@@ -11,8 +11,9 @@ import { type Context, processContext } from './context.js';
 import type { Host } from './define-verb.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
 import { existingNear } from './nearest.js';
+import { wrong } from './options.js';
 import { type ReadCommand, readCommand } from './read-command.js';
-import { GROUPS, type ListedVerb, PARTS, VERBS, type VerbName } from './verbs/index.js';
+import { GROUPS, LISTED, PARTS, VERBS, type VerbName } from './verbs/index.js';
 import { version } from './version.js';
 
 /** Read by `main.ts`, which imports nothing. */
@@ -35,7 +36,6 @@ function bareProgram(host: Host): Command {
     .version(version())
     .option('--color <when>', 'auto, always or never; NO_COLOR is honoured')
     .option('--debug', 'print stack traces of errors')
-    .on('option:debug', host.debug)
     .helpCommand(false)
     .showHelpAfterError('(see --help)')
     .configureOutput({
@@ -48,33 +48,26 @@ function bareProgram(host: Host): Command {
     .exitOverride();
 }
 
-async function addVerb(parent: Command, name: VerbName, host: Host, shownAs: string = name): Promise<Command> {
-  const { summary, group, load }: ListedVerb = VERBS[name];
-  const command = (await load()).verb.addTo(parent, host, { name: shownAs, summary, group });
-  const parts = Object.entries(PARTS[name] ?? {});
-  if (parts.length > 0) {
-    const width = maxOf(parts.map(([part]) => part.length)) + 2;
-    const lines = parts.map(([part, verb]) => `  ${name} ${part.padEnd(width)}${VERBS[verb].summary}`);
-    command.addHelpText('after', `\n${bold('Also:')}\n${lines.join('\n')}\n`);
-  }
-  return command;
+async function addVerb(parent: Command, name: VerbName, host: Host, shownAs: string = name): Promise<void> {
+  const command = (await VERBS[name].load()).verb.addTo(parent, host, shownAs);
+  const parts = [...PARTS].filter(([called]) => called.startsWith(`${name} `));
+  if (parts.length === 0) return;
+  const width = maxOf(parts.map(([called]) => called.length)) + 2;
+  const lines = parts.map(([called, verb]) => `  ${called.padEnd(width)}${VERBS[verb].summary}`);
+  command.addHelpText('after', `\n${bold('Also:')}\n${lines.join('\n')}\n`);
 }
 
 /** The program with what its help lists: the verbs of the first group, or all. */
 function listed(host: Host, isWhole: boolean): Command {
   const command = bareProgram(host);
-  const isShown = (group: string | undefined) => group !== undefined && (isWhole || group === GROUPS[0]);
-  for (const name of listedNames()) {
-    const { group, summary }: ListedVerb = VERBS[name];
+  for (const name of LISTED) {
+    const { group, summary } = VERBS[name];
     command
-      .command(name, { hidden: !isShown(group) })
+      .command(name, { hidden: !isWhole && group !== GROUPS[0] })
       .description(summary)
       .helpGroup(`${group}:`);
   }
-  const hidden = GROUPS.slice(1).map((group) => {
-    const names = Object.entries<ListedVerb>(VERBS).filter(([, verb]) => verb.group === group);
-    return `  ${names.map(([name]) => name).join(', ')}`;
-  });
+  const hidden = GROUPS.slice(1).map((group) => `  ${LISTED.filter((name) => VERBS[name].group === group).join(', ')}`);
   const more = isWhole ? '' : `\n${bold('More verbs')} (mbforensics --help --all):\n${hidden.join('\n')}\n`;
   return command.addHelpText(
     'after',
@@ -82,20 +75,15 @@ function listed(host: Host, isWhole: boolean): Command {
   );
 }
 
-function listedNames(): VerbName[] {
-  return (Object.keys(VERBS) as VerbName[]).filter((name) => (VERBS[name] as ListedVerb).group !== undefined);
-}
-
 const JSON_OPTIONS: readonly string[] = ['--json', '--json=full', '--json=short'];
 
 async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
   const json = jsonOptions(args).find((arg) => !JSON_OPTIONS.includes(arg));
-  if (json !== undefined)
-    throw new MbfError('MBF1001', `invalid --json ${JSON.stringify(json.slice(7))}; expected one of full, short`);
+  if (json !== undefined) throw wrong('--json', json.slice(7), 'one of full, short');
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
   // Completion and the man page describe all verbs.
-  if (verb === 'completion') for (const name of listedNames()) await addVerb(command, name, host);
+  if (verb === 'completion') for (const name of LISTED) await addVerb(command, name, host);
   if (parent === undefined) await addVerb(command, verb, host);
   else {
     const container = command.commands.find((added) => added.name() === parent) ?? command.command(parent);
@@ -105,8 +93,13 @@ async function program({ verb, parent, args }: ReadCommand, host: Host): Promise
 }
 
 function jsonOptions(args: readonly string[]): string[] {
+  return beforeOperands(args).filter((arg) => /^--json(?:=|$)/.test(arg));
+}
+
+/** Up to `--`. */
+function beforeOperands(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
-  return args.slice(0, end === -1 ? args.length : end).filter((arg) => /^--json(?:=|$)/.test(arg));
+  return end === -1 ? args : args.slice(0, end);
 }
 
 function report(error: unknown, context: Context, { debug, json }: { debug: boolean; json: boolean }): number {
@@ -142,13 +135,9 @@ export async function runProgram(): Promise<void> {
   const read = readCommand(process.argv.slice(2));
   const context = processContext(read.color);
   setScreen({ width: context.columns, color: context.hasColor, isLossless: context.isLossless });
-  let debug = false;
   const host: Host = {
     context,
-    debug: () => {
-      debug = true;
-    },
-    end({ exitCode, judges }) {
+    end(exitCode, judges) {
       if (judges) Object.assign(process, { [JUDGED]: exitCode });
       process.exitCode = exitCode;
     },
@@ -162,12 +151,13 @@ export async function runProgram(): Promise<void> {
   try {
     if (read.topic !== undefined) {
       const { helpTopic } = await import('./help-topic.js');
-      context.out(helpTopic(read.topic ?? undefined, listedNames()));
+      context.out(helpTopic(read.topic ?? undefined, LISTED));
       return;
     }
     const command = await program(read, host);
     await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {
+    const debug = beforeOperands(read.args).includes('--debug');
     process.exitCode = report(error, context, { debug, json: jsonOptions(read.args).length > 0 });
   }
 }

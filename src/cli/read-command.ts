@@ -1,20 +1,20 @@
 /** From the words of a command line to a verb: paths as first words, parts of verbs. */
 import { existsSync } from 'node:fs';
 import type { ColorWhen } from './context.js';
-import { PARTS, VERBS, type VerbName } from './verbs/index.js';
+import { LISTED, PARTS, type VerbName } from './verbs/index.js';
 
 export interface ReadCommand {
   /** Undefined for the help of all verbs, `--version`, and words that are neither a verb nor a path. */
-  readonly verb: VerbName | undefined;
+  readonly verb?: VerbName;
   /** `log` of `log memory`. */
-  readonly parent: VerbName | undefined;
+  readonly parent?: VerbName;
   /** Of `help TOPIC`; null for `help` alone. */
   readonly topic?: string | null;
   /** With the verb's parent and name first, as the help shows them. */
   readonly args: readonly string[];
   readonly color: ColorWhen;
   /** A remark for standard error. */
-  readonly remark: string | undefined;
+  readonly remark?: string | undefined;
 }
 
 /** Options before a verb whose value is no verb. */
@@ -24,44 +24,29 @@ export function readCommand(given: readonly string[]): ReadCommand {
   const { args, color } = takeColor(given);
   const at = firstWord(args);
   const word = args[at];
-  const read = (
-    verb: VerbName | undefined,
-    words: readonly string[],
-    more: Partial<ReadCommand> = {},
-  ): ReadCommand => ({
-    verb,
-    parent: undefined,
-    args: words,
-    color,
-    remark: undefined,
-    ...more,
-  });
-  if (word === undefined) return read(undefined, args);
+  if (word === undefined) return { args, color };
   const before = args.slice(0, at);
   const after = args.slice(at + 1);
   if (word === 'help') {
     const [topic, ...others] = after;
-    if (topic?.startsWith('-') === true) return read(undefined, ['--help', ...after]);
+    if (topic?.startsWith('-') === true) return { args: ['--help', ...after], color };
     if (topic !== undefined && isVerb(topic)) return readCommand([topic, ...others, '--help', '--color', color]);
-    return read(undefined, after, { topic: topic ?? null });
+    return { args: after, color, topic: topic ?? null };
   }
   if (isVerb(word)) {
-    const parts = PARTS[word] ?? {};
     const [part = ''] = after;
-    if (Object.hasOwn(parts, part)) {
-      const verb = parts[part]!;
-      return read(verb, [word, part, ...before, ...after.slice(1)], { parent: word });
-    }
+    const verb = PARTS.get(`${word} ${part}`);
+    if (verb !== undefined) return { verb, parent: word, args: [word, part, ...before, ...after.slice(1)], color };
     const isAmbiguous = firstWord(after) === after.length && existsSync(word);
     const remark = isAmbiguous ? `${word} is a verb here; to diagnose the path: mbforensics ./${word}\n` : undefined;
-    return read(word, [word, ...before, ...after], { remark });
+    return { verb: word, args: [word, ...before, ...after], color, remark };
   }
-  return isPath(word) ? read('diagnose', ['diagnose', ...args]) : read(undefined, args);
+  return isPath(word) ? { verb: 'diagnose', args: ['diagnose', ...args], color } : { args, color };
 }
 
 /** Parts of verbs are none by themselves. */
 function isVerb(word: string): word is VerbName {
-  return Object.hasOwn(VERBS, word) && 'group' in VERBS[word as VerbName];
+  return (LISTED as readonly string[]).includes(word);
 }
 
 /** What exists, or has the form of a path, a handle or a forced operand. A mistyped verb has no such form. */

@@ -1,7 +1,6 @@
 /** Copies of runs without names; loaded only by verbs that make one. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { discover } from '../ingest/discover/discover.js';
 import { MbfError } from '../model/errors.js';
@@ -18,17 +17,17 @@ import {
   writeReport,
 } from '../redact/redact.js';
 import { wordDiagnosis } from '../report/verdict/word-verdict.js';
-import { makeTemporaryDirectory } from '../store/temporary-files.js';
 import { diagnoseTarget } from './ask-diagnosis.js';
 import type { Context } from './context.js';
-import { onInterrupt } from './interrupt.js';
+import { heldDirectory } from './interrupt.js';
+import { misuse } from './options.js';
 import { asOutputError, checkFree, placeOf, withWorkDirectory, writing } from './output-file.js';
 import { type PathStore, pathStore } from './path-store.js';
 
 const LEAST_KEY_BYTES = 16;
 
 /** The key of `--key FILE`: a names file of an earlier bundle, or any file; a new one without. */
-export function readKey(file: string | undefined): Buffer {
+function readKey(file: string | undefined): Buffer {
   if (file === undefined) return randomBytes(32);
   let content: Buffer;
   try {
@@ -46,20 +45,18 @@ export function readKey(file: string | undefined): Buffer {
 }
 
 /** Writes the bundle of `paths` to the new directory `directory`. */
-export async function redactPaths(
+async function redactPaths(
   paths: readonly string[],
   directory: string,
   key: Buffer,
   known: KnownNames,
-): Promise<Redaction & { readonly leftOver: RedactionReport['suspicious'] }> {
+): Promise<Redaction> {
   const discovery = await discover(paths);
   const first = await inspectFiles(discovery);
   const { names, inputs } = await collectNames(first, known);
   if (inputs.files.length === 0)
     throw new MbfError('MBF2008', inputs.leftOut[0]?.why ?? 'nothing to redact was found', { file: paths.join(', ') });
-  const redaction = await writeBundle(inputs, names, new Pseudonyms(key), directory);
-  const check = await checkBundle([directory], new Set(redaction.report.replacements));
-  return { ...redaction, leftOver: check };
+  return writeBundle(inputs, names, new Pseudonyms(key), directory);
 }
 
 /** Frames and hosts as the rows of these files have them. */
@@ -117,18 +114,17 @@ export async function redactRun(
       known: await knownNames(opened),
       diagnosed: await diagnosed(opened),
     }));
-    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, original.known).catch(
-      (error) => {
-        throw asOutputError(output, error);
-      },
-    );
+    const redaction = redactPaths(paths, directory, secret, original.known);
+    const { report, rewriter, names } = await redaction.catch((error: unknown) => {
+      throw asOutputError(output, error);
+    });
     // No question will be asked about this store again: the directory gets its name afterwards.
     const ofBundle = { ...context, cacheDir: join(work, `${name}-cache`) };
     const redacted = await inStoreOf([directory], ofBundle, diagnosed);
     const differences = differencesOf(original.diagnosed, redacted, (text) => rewriter.restored(text));
     const complete: RedactionReport = {
       ...report,
-      suspicious: leftOver,
+      suspicious: await checkBundle([directory], new Set(report.replacements)),
       diagnosis: differences.length === 0 ? 'equal' : 'different',
     };
     writing(output, () => {
@@ -203,14 +199,8 @@ export async function redactedCopy(
   context: Context,
 ): Promise<{ readonly path: string; readonly cacheDir: string; close(): Promise<void> }> {
   if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
-    throw new MbfError('MBF1001', '--redact reads the files again: name paths');
-  const folder = makeTemporaryDirectory(tmpdir());
-  const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
-  const forget = onInterrupt(removeFolder);
-  const close = async (): Promise<void> => {
-    forget();
-    removeFolder();
-  };
+    throw misuse('--redact reads the files again: name paths');
+  const { directory: folder, dispose: close } = heldDirectory();
   try {
     const work = join(folder, 'work');
     mkdirSync(work);

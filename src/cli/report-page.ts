@@ -15,33 +15,24 @@ import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 import { version } from './version.js';
 
-export interface PageOptions {
-  readonly capacityBytes?: number | undefined;
-  /** What a command names the run by. */
-  readonly operand: string;
-  /** Devices drawn at most. */
-  readonly devices: number;
-  readonly prefix?: string;
-}
-
 /** Devices of a run that a page draws unless `--devices` is given. */
 export const DRAWN_DEVICES = 4;
 
-export const program = (): string => `mbforensics ${version()}`;
+const program = (): string => `mbforensics ${version()}`;
 
 export function pageOf(report: ReportResult): string {
   return reportHtml(hideSecretsIn(report), { script: pageFile('page.js'), style: pageFile('page.css') });
 }
 
-export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
+/** `operand`: what a command names the run by; `devices`: drawn at most. */
+export async function reportOf(
+  target: Target,
+  { capacityBytes, ...how }: { capacityBytes?: number | undefined; operand: string; devices: number; prefix?: string },
+): Promise<RunReport> {
   const { store, runId, run, handle } = target;
-  const diagnosis = withoutPicture(
-    wordDiagnosis(await diagnoseTarget(target, { capacityBytes: options.capacityBytes })),
-  );
+  const diagnosis = withoutPicture(wordDiagnosis(await diagnoseTarget(target, { capacityBytes })));
   return describeReport({
-    ...{ store, runId, run, handle, diagnosis, program: program() },
-    ...{ operand: options.operand, devices: options.devices },
-    ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
+    ...{ store, runId, run, handle, diagnosis, program: program(), ...how },
     show: { readLines: sourceLines, rules: combinationRules() },
   });
 }

@@ -2,31 +2,21 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { SnapshotFilter } from '../derive/run/names/snapshots.js';
-import type { ChosenDevice } from '../derive/state/choose-snapshot.js';
 import type { Moment } from '../derive/trace/moment.js';
 import { MbfError } from '../model/errors.js';
 import type { Diagnosis } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
-import type { Operands } from './operands.js';
+import type { DbOptions, Operands } from './operands.js';
+import type { REDACT, Values } from './options.js';
 import type { OpenedStore } from './path-store.js';
 import type { DiagnoseQuestion } from './stored-answer.js';
 import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 
-export interface CommonOptions {
-  readonly db: string | undefined;
-  readonly formats: string | undefined;
+export interface CommonOptions extends DbOptions {
   /** What the screen shows, or all fields of the result. */
   readonly json: 'short' | 'full' | undefined;
-  readonly memoryLimit: string | undefined;
-  readonly wait: string | undefined;
-}
-
-/** Of verbs with `--redact`. */
-interface RedactOptions {
-  readonly redact?: boolean;
-  readonly key?: string | undefined;
 }
 
 type Closable = { close(): Promise<void> };
@@ -46,7 +36,7 @@ export class Session {
   /** Set by `--redact`: paths are read from copies without names, made with this key. */
   readonly #redaction: { readonly key: string | undefined } | undefined;
 
-  constructor(context: Context, common: CommonOptions & RedactOptions, program: Command) {
+  constructor(context: Context, common: CommonOptions & Partial<Values<typeof REDACT>>, program: Command) {
     this.#redaction = common.redact === true ? { key: common.key } : undefined;
     this.context = context;
     this.common = common;
@@ -125,11 +115,7 @@ export class Session {
   }
 
   /** The device that the operand, the moment and `--device` mean. */
-  async device(
-    operand: Operands,
-    moment: Moment,
-    device: number | undefined,
-  ): Promise<{ readonly store: Store; readonly chosen: ChosenDevice }> {
+  async device(operand: Operands, moment: Moment, device: number | undefined) {
     const { chooseDevice } = await import('../derive/state/choose-snapshot.js');
     const target = await this.target(operand);
     const { store, run } = target;

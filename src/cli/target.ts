@@ -1,11 +1,13 @@
 /** What a verb is asked about: paths, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
+import { nearest } from '../knowledge/nearest.js';
 import { MbfError } from '../model/errors.js';
+import type { RowOf } from '../model/results/row-of.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
-import { nearest } from './nearest.js';
 import { openStore } from './open-store.js';
 import { type DbOptions, isFileName, type Kind, type Operands, partsOf, pathsOf, resourcesOf } from './operands.js';
+import { misuse } from './options.js';
 import {
   cachedStores,
   failedSources,
@@ -54,7 +56,7 @@ export async function openTarget(
   if (paths !== undefined)
     return { ...(await pathStore(paths, context, { ...resources, ...ofPaths })), handle: undefined };
   if (options.formats !== undefined)
-    throw new MbfError('MBF1001', '--formats is for paths; logs of a store are read with it by `ingest --formats`');
+    throw misuse('--formats is for paths; logs of a store are read with it by `ingest --formats`');
   const { kind, name } = partsOf(typeof operands === 'string' ? operands : operands?.[0]);
   const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {
@@ -106,28 +108,31 @@ async function inStore(
   const store = await openStore(file, { mode: 'read', ...resources });
   let found: Target | undefined;
   try {
-    const run =
-      name === undefined ? { ...(await latestRun(store)), handle: undefined } : await lookUp(store, kind, name);
-    if (run !== undefined) {
-      found = { ...openedStore(store, await failedSources(store, run.runId)), ...run };
-    }
+    const runs = await store.all('store.runs', { run_id: null });
+    const named = name === undefined ? { run: latestRun(store, runs) } : await lookUp(store, runs, kind, name);
+    if (named?.run === undefined) return undefined;
+    const { run_id: runId, name: run } = named.run;
+    found = { ...openedStore(store, await failedSources(store, runId)), runId, run, handle: named.handle };
     return found;
   } finally {
     if (found === undefined) await store.close();
   }
 }
 
+type RunRow = RowOf<'store.runs'>;
+
+/** The handle of a snapshot is of one of the runs. */
 async function lookUp(
   store: Store,
+  runs: readonly RunRow[],
   kind: Kind,
   name: string,
-): Promise<{ runId: number; run: string; handle: string | undefined } | undefined> {
-  const runs = await store.all('store.runs', { run_id: null });
+): Promise<{ readonly run: RunRow | undefined; readonly handle?: string }> {
   const is = (wanted: Kind): boolean => kind === undefined || kind === wanted;
   if (is('snapshot')) {
     const [snapshot] = await store.all('snapshot.list', { run_id: null, handle: name });
     const run = runs.find((row) => row.name === snapshot?.run);
-    if (run !== undefined) return { runId: run.run_id, run: run.name, handle: name };
+    if (run !== undefined) return { run, handle: name };
   }
   // Shorter than git's own abbreviation is a typo, not a commit.
   const isCommit = is('commit') && name.length >= 7;
@@ -136,25 +141,18 @@ async function lookUp(
     (isCommit ? runs.find((row) => row.commit_sha?.startsWith(name)) : undefined) ??
     (isCommit ? await runThatPrints(store, name, runs) : undefined) ??
     (is('label') ? runs.find((row) => row.label === name) : undefined);
-  return run === undefined ? undefined : { runId: run.run_id, run: run.name, handle: undefined };
+  return { run };
 }
 
 /** The latest run whose log prints the commit. */
-async function runThatPrints<Run extends { readonly run_id: number }>(
-  store: Store,
-  commit: string,
-  runs: readonly Run[],
-): Promise<Run | undefined> {
+async function runThatPrints(store: Store, commit: string, runs: readonly RunRow[]): Promise<RunRow | undefined> {
   if (!/^[0-9a-f]{7,64}$/i.test(commit)) return undefined;
-  const found = new Set(
-    (await store.all('store.runs_of_commit', { commit: commit.toLowerCase() })).map((row) => row.run_id),
-  );
-  return runs.find((row) => found.has(row.run_id));
+  const rows = await store.all('store.runs_of_commit', { commit: commit.toLowerCase() });
+  return runs.find((run) => rows.some((row) => row.run_id === run.run_id));
 }
 
-async function latestRun(store: Store): Promise<{ runId: number; run: string }> {
-  const runs = await store.all('store.runs', { run_id: null });
+function latestRun(store: Store, runs: readonly RunRow[]): RunRow {
   const run = runs.find(({ sources, failed }) => sources > failed) ?? runs[0];
   if (run === undefined) throw new MbfError('MBF1004', 'the store has no run', { file: store.file });
-  return { runId: run.run_id, run: run.name };
+  return run;
 }

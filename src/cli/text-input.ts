@@ -25,27 +25,30 @@ export async function openTextInput(operand: string): Promise<TextInput> {
   }
 }
 
-/** Rules and source files are written by hand; what is larger is something else. */
+/** What is read whole is written by hand; what is larger is something else. */
 const MOST_TEXT_BYTES = 16 * MIB;
 
-/** A small text file as a whole. Throws MBF1003 if it does not exist, MBF1001 if it is too large or not a text. */
+/** A small text file. Throws MBF1003 if it does not exist, MBF1001 if it is too large or not a text. */
 export async function readTextFile(path: string): Promise<string> {
-  const { source, close } = await openTextInput(path);
+  const bytes = await readSmallFile(path);
+  if (bytes.includes(0)) throw new MbfError('MBF1001', 'is not a text file', { file: path });
+  return bytes.toString('utf8');
+}
+
+export async function readSmallFile(path: string): Promise<Buffer> {
+  const { source, name, close } = await openTextInput(path);
   try {
     const parts: Buffer[] = [];
     let size = 0;
     for (;;) {
       const part = Buffer.allocUnsafe(65_536);
       const count = await source.read(part, 0);
-      if (count === 0) break;
+      if (count === 0) return Buffer.concat(parts);
       parts.push(part.subarray(0, count));
       size += count;
       if (size > MOST_TEXT_BYTES)
-        throw new MbfError('MBF1001', `larger than ${formatBytes(MOST_TEXT_BYTES)}`, { file: path });
+        throw new MbfError('MBF1001', `larger than ${formatBytes(MOST_TEXT_BYTES)}`, { file: name });
     }
-    const bytes = Buffer.concat(parts);
-    if (bytes.includes(0)) throw new MbfError('MBF1001', 'is not a text file', { file: path });
-    return bytes.toString('utf8');
   } finally {
     await close();
   }

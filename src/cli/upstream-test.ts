@@ -2,10 +2,11 @@
  * What a functional test of Megatron-LM asks of its runs: `model_config.yaml` next to its golden values. Upstream:
  * `tests/functional_tests/python_test_utils/test_pretraining_regular_pipeline.py`, `shell_test_utils/run_ci_test.sh`.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { yamlDocument, yamlValue } from '../text/yaml.js';
+import { readTextFile } from './text-input.js';
 
 export interface UpstreamTest {
   readonly metrics: readonly string[];
@@ -15,7 +16,6 @@ export interface UpstreamTest {
 
 /** Of a test that names none. */
 const METRICS = ['lm loss', 'num-zeros'];
-const MOST_BYTES = 1024 * 1024;
 
 /** The file next to golden values; undefined without one. */
 export function testNextTo(golden: string): string | undefined {
@@ -23,14 +23,12 @@ export function testNextTo(golden: string): string | undefined {
   return /\.json$/i.test(golden) && existsSync(golden.replace(/^path:/, '')) && existsSync(file) ? file : undefined;
 }
 
-/** Throws MBF1003 and MBF2801. */
-export function readUpstreamTest(file: string): UpstreamTest {
-  if (!existsSync(file)) throw new MbfError('MBF1003', 'no such file', { file });
-  const { size } = statSync(file);
-  if (size > MOST_BYTES) throw new MbfError('MBF2801', 'too large for the configuration of a test', { file });
+/** Throws MBF1001, MBF1003 and MBF2801. */
+export async function readUpstreamTest(file: string): Promise<UpstreamTest> {
+  const text = await readTextFile(file);
   let config: unknown;
   try {
-    const document = yamlDocument(readFileSync(file, 'utf8'), 'MBF2801');
+    const document = yamlDocument(text, 'MBF2801');
     const [fault] = document.errors;
     if (fault !== undefined) throw new MbfError('MBF2801', fault.message.split('\n')[0]!, {}, fault);
     config = yamlValue(document, 'MBF2801', (what) => {

@@ -22,16 +22,17 @@ function score(wanted: string, name: string): number {
   return edits(wanted, name) / Math.max(wanted.length, name.length);
 }
 
-/** Levenshtein's distance. Names are short. */
+/** Changes of one character, exchanges of neighbours included: the optimal string alignment. Names are short. */
 function edits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
+    const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same));
+      const change = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isExchange = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(Math.min(change, last[j]! + 1, row[j - 1]! + 1, isExchange ? before[j - 2]! + 1 : change));
     }
-    row = next;
+    [before, last] = [last, row];
   }
-  return row[b.length] ?? 0;
+  return last[b.length]!;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { EXAMPLE_FORMATS } from '../../src/cli/verbs/knowledge/example-formats.js';
+import { VERB_HELP } from '../../src/cli/verb-help.js';
 import type { IngestResult } from '../../src/model/results/common.js';
 import type { FormatsExplainResult, FormatsResult } from '../../src/model/results/format.js';
 import { asker } from '../support/ask.js';
@@ -78,7 +78,9 @@ describe('formats of a user', () => {
       - match: 'stage (?<stage>\\d{1,4}): (?<gib>[\\d.]{1,9})'
         rows: [{ value: 'stage.{stage}', of: gib, means: GiB, iteration: it }]
 `;
-  const FORMATS = EXAMPLE_FORMATS + BLOCK;
+  // The example of the help.
+  const [example = ''] = /^ {2}formats:\n(?: {2}.*\n)+/m.exec(VERB_HELP['formats']!.notes!) ?? [];
+  const FORMATS = example.replaceAll(/^ {2}/gm, '') + BLOCK;
   const LINES = Array.from(
     { length: 120 },
     (_, i) => `step summary: it=${i + 1} sec=0.5 loss=2.${i} peak=${60 + i / 10}GiB`,

@@ -12,32 +12,29 @@ const { GROUPS, PARTS, VERBS } = (await import(
 )) as typeof import('../../src/cli/verbs/index.js');
 
 const verbs = await Promise.all(
-  Object.entries<ListedVerb>(VERBS).map(async ([name, { group, summary, load }]) => ({
+  Object.entries<ListedVerb>(VERBS).map(async ([name, { group, load }]) => ({
     name,
     group,
-    summary,
     verb: (await load()).verb,
   })),
 );
 
 /** A verb and the verbs below it, with the words that call them. */
-function withParts(words: string, verb: Verb, summary = verb.summary ?? ''): Called[] {
-  return [{ words, verb, summary }, ...verb.verbs.flatMap((part) => withParts(`${words} ${part.name}`, part))];
+function withParts(words: string, verb: Verb): Called[] {
+  return [{ words, verb }, ...verb.verbs.flatMap((part) => withParts(`${words} ${part.name}`, part))];
 }
 interface Called {
   readonly words: string;
   readonly verb: Verb;
-  readonly summary: string;
 }
-const all = verbs.flatMap(({ name, verb, summary }) => withParts(wordsOf(name).join(' '), verb, summary));
+const all = verbs.flatMap(({ name, verb }) => withParts(wordsOf(name).join(' '), verb));
 
 const cli = warmCliOf(join(CLI, 'main.js'));
 
 describe('a verb', () => {
   it.each(verbs)('$name has that name, and is listed or a part of a listed one', ({ name, verb, group }) => {
     expect(verb.name).toBe(name);
-    const parents = Object.values(PARTS).flatMap((parts) => Object.values(parts));
-    expect(parents.includes(name as VerbName)).toBe(group === undefined);
+    expect([...PARTS.values()].includes(name as VerbName)).toBe(group === undefined);
   });
 
   it('is one of at most 28 in the help, 12 of them in its first group', () => {
@@ -46,20 +43,20 @@ describe('a verb', () => {
     expect(shown.filter(({ group }) => group === GROUPS[0]).length).toBeLessThanOrEqual(12);
   });
 
-  it.each(all)('$words has a summary of one line, and examples that call it', ({ words, verb, summary }) => {
-    expect(summary).toMatch(/^\S.*(?:[^.\s]|\.\.\.)$/);
+  it.each(all)('$words has a summary of one line, and examples that call it', ({ words, verb }) => {
+    expect(verb.summary).toMatch(/^\S.*(?:[^.\s]|\.\.\.)$/);
     expect(verb.examples.length).toBeGreaterThan(0);
     const ownExamples = verb.examples.filter((example) => example === words || example.startsWith(`${words} `));
     expect(ownExamples.length).toBeGreaterThan(0);
     if (verb.verbs.length === 0) expect(ownExamples).toEqual(verb.examples);
   });
 
-  it.each(all)('$words --help has the summary and the examples', ({ words, verb, summary }) => {
+  it.each(all)('$words --help has the summary and the examples', ({ words, verb }) => {
     const judges = words === 'bisect triage' || words === 'bisect run';
     const { stdout, stderr } = cli.expect(judges ? 255 : 0, [...words.split(' '), '--help']);
     expect(stderr).toBe('');
     expect(stdout).toContain(`Usage: mbforensics ${words}`);
-    expect(stdout.replace(/\s+/g, ' ')).toContain(summary);
+    expect(stdout.replace(/\s+/g, ' ')).toContain(verb.summary);
     if (/^(?:golden|bisect)$/.test(words)) return;
     for (const example of verb.examples) expect(stdout).toContain(`\n  $ mbforensics ${example}\n`);
   });

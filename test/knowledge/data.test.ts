@@ -63,6 +63,16 @@ const ANSWER: Shape = [oneOf('confirmed', 'refuted', 'untested'), 'string'];
 const TEXTS: Shape = { '*': 'string' };
 
 const SHAPES: Readonly<Record<string, Shape>> = {
+  verbs: {
+    '*': {
+      'heading?': 'string',
+      'called?': /^[a-z]+ [a-z]+$/,
+      summary: 'string',
+      'notes?': 'string',
+      'examples?': LIST,
+      'closing?': 'string',
+    },
+  },
   'upstream-names': [
     {
       of: 'string',

@@ -5,15 +5,13 @@
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { PARTS } from '../../src/cli/verbs/index.js';
+import { VERB_HELP } from '../../src/cli/verb-help.js';
 import { sharedBuild } from '../store/scratch.js';
 import { runWarm } from './warm-process.js';
 
 /** The words that call a verb: `log memory` for the verb `memory`, which is a part of `log`. */
 export function wordsOf(verb: string): string[] {
-  for (const [name, parts] of Object.entries(PARTS))
-    for (const [part, of] of Object.entries(parts)) if (of === verb) return [name, part];
-  return [verb];
+  return (VERB_HELP[verb]?.called ?? verb).split(' ');
 }
 
 export interface Answer {

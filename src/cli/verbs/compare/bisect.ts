@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
+import { criterionText } from '../../../findings/compare/bisect/criterion.js';
 import { evidenceOf } from '../../../findings/compare/bisect/judge-commit.js';
 import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
 import { lockSession } from '../../../findings/flows/bisect/lock.js';
@@ -14,8 +14,6 @@ import {
   readSession,
 } from '../../../findings/flows/bisect/session.js';
 import { measureRun } from '../../../findings/flows/measure-run.js';
-import { parseAllowedChanges } from '../../../findings/measure/contract.js';
-import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
@@ -30,67 +28,37 @@ import { triageDocument } from '../../../report/compare/triage-document.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
 import { worded } from '../../../report/words/worded.js';
 import { openWithoutTables } from '../../../store/open-store.js';
-import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
-import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
+import { resolveMeasured } from '../../golden-operand.js';
 import { openStore } from '../../open-store.js';
-import {
-  ALLOW_CHANGE,
-  count,
-  duration,
-  flag,
-  HTML,
-  MARKDOWN,
-  operand,
-  option,
-  required,
-  TOLERANCE,
-  text,
-} from '../../options.js';
+import { count, duration, flag, HTML, MARKDOWN, misuse, operand, option, text } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
+import { JUDGING, judgedBy } from './triage.js';
 
 const run = defineVerb({
-  name: 'run',
-  summary: 'launch the checked-out commit, judge it, and exit as `git bisect run` wants: 0, 1, 125; 255 stops it',
+  name: 'bisect run',
   operands: {
     command: operand('<command...>', 'the launch command, after --; it writes to $MBF_OUTPUT_DIR, or prints its log'),
   },
   options: {
-    golden: required(
-      '--golden <golden>',
-      'golden values: a name, a golden file, or a run of a good commit',
-      'judge by what? --golden NAME, FILE or RUN',
-    ),
-    criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
-    like: option('--like <run>', 'a run that has what is hunted'),
-    tolerance: TOLERANCE,
-    allowChange: ALLOW_CHANGE,
+    ...JUDGING,
     mostRuns: option('--runs <n>', 'launches of a commit while the result is undecided', launches, '1'),
     timeoutMs: option('--timeout <time>', 'end a launch after this, such as 30m; what it wrote is judged', duration),
     output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
     quiet: flag('-q, --quiet', 'do not repeat what the command prints'),
   },
-  examples: [
-    'bisect run --golden llama3-70b --on memory --runs 3 -- ./launch.sh',
-    'bisect run --golden golden.json --like runs/oom --timeout 40m -- sbatch --wait train.sbatch',
-  ],
-  closing: '  $ git bisect start BAD GOOD && git bisect run mbforensics bisect run --golden G -- ./launch.sh',
-  async ask(
-    { command, criterion, like, allowChange, mostRuns, timeoutMs, output, quiet, ...given },
-    session,
-  ): Promise<TriageResult> {
+  async ask({ command, criterion, mostRuns, timeoutMs, output, quiet, ...given }, session): Promise<TriageResult> {
     const { env, err, echo } = session.context;
-    const tolerances = parseTolerances(given.tolerance);
-    const allowed = parseAllowedChanges(allowChange);
     const repository = await openRepository('.', env);
-    const golden = await resolveGolden(given.golden, session);
-    const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
+    const by = await judgedBy(given, session);
+    const { golden, allowed } = by;
     const bisection = await openSession(repository, {
       schema: 'mbforensics/bisect-session@1',
       criterion: criterionText(criterion),
       golden: given.golden,
-      like: like ?? null,
+      like: given.like ?? null,
       tolerance: given.tolerance ?? null,
       allowed,
       command,
@@ -107,10 +75,7 @@ const run = defineVerb({
         session: bisection,
         command,
         criterion,
-        golden,
-        hunted,
-        tolerances,
-        allowed,
+        ...by,
         mostRuns,
         timeoutMs,
         output,
@@ -157,15 +122,13 @@ const run = defineVerb({
 });
 
 const report = defineVerb({
-  name: 'report',
-  summary: 'what a bisection found: the commit, its memory by component and site, its hunks and settings',
+  name: 'bisect report',
   options: {
     repo: option('--repo <dir>', 'the repository', text, '.'),
     session: option('--session <id>', 'which bisection; default: the one judged last'),
     markdown: MARKDOWN,
     html: HTML,
   },
-  examples: ['bisect report', 'bisect report --markdown culprit.md --json', 'bisect report --html culprit.html'],
   async ask({ repo, ...given }, session): Promise<BisectReportResult> {
     const repository = await openRepository(repo, session.context.env);
     const bisection = await readSession(repository, given.session);
@@ -190,14 +153,14 @@ const report = defineVerb({
   },
 });
 
-export const verb = defineVerbs({
+export const verb = defineVerb({
   name: 'bisect',
   verbs: [run, report],
 });
 
 function launches(text: string, name: string): number {
   const most = count(text, name);
-  if (most === 0) throw new MbfError('MBF1001', '--runs 0 would judge nothing');
+  if (most === 0) throw misuse('--runs 0 would judge nothing');
   return most;
 }
 

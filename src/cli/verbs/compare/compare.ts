@@ -3,8 +3,7 @@ import { compareWithGolden } from '../../../findings/flows/compare-with-golden.j
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { MbfError } from '../../../model/errors.js';
-import { type CompareResult, type CompareVerdict, PRESETS, type Preset } from '../../../model/results/compare.js';
+import { type CompareResult, PRESETS, type Preset } from '../../../model/results/compare.js';
 import { compareDocument } from '../../../report/compare/compare-document.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
@@ -12,25 +11,53 @@ import { wordedComparison } from '../../../report/compare/worded-comparison.js';
 import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
 import {
   ALLOW_CHANGE,
+  choice,
   countOrAll,
   flag,
   MARKDOWN,
-  oneOf,
+  misuse,
   operand,
   option,
   required,
   TOLERANCE,
+  type Values,
 } from '../../options.js';
 import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
 
-const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
-  pass: EXIT.done,
-  regression: EXIT.finding,
-  undecided: EXIT.undecided,
+/** Files that verbs with checks write besides their answer. */
+export const CHECK_FILES = {
+  markdown: MARKDOWN,
+  junit: option('--junit <file>', 'also write it as JUnit XML'),
+  sarif: option('--sarif <file>', 'also write it as SARIF'),
+};
+export const CHECK_REPORTS = {
+  junit: compareJunit,
+  sarif: (result: Parameters<typeof compareSarif>[0]) => toJson(compareSarif(result)),
+};
+
+const OPTIONS = {
+  golden: required(
+    '--golden <golden>',
+    'golden values: a name (see `golden list`), a golden file, or another run',
+    'compare with what? --golden NAME, FILE or RUN',
+  ),
+  preset: choice('--preset <rules>', 'rules of upstream to apply', PRESETS, 'default'),
+  metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
+  deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
+  modelConfig: option(
+    '--model-config <file>',
+    "of --preset mlm: the test's model_config.yaml, which has both (default: the one next to the golden file)",
+  ),
+  tolerance: TOLERANCE,
+  allowChange: ALLOW_CHANGE,
+  force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
+  repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
+  limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
+  ...CHECK_FILES,
 };
 
 export const verb = defineVerb({
@@ -38,39 +65,10 @@ export const verb = defineVerb({
   operands: {
     run: operand('[run]', 'a run of the store, a path, or a golden file; default: the run ingested last'),
   },
-  options: {
-    golden: required(
-      '--golden <golden>',
-      'golden values: a name (see `golden list`), a golden file, or another run',
-      'compare with what? --golden NAME, FILE or RUN',
-    ),
-    preset: option('--preset <rules>', `rules of upstream to apply: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
-    metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
-    deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
-    modelConfig: option(
-      '--model-config <file>',
-      "of --preset mlm: the test's model_config.yaml, which has both (default: the one next to the golden file)",
-    ),
-    tolerance: TOLERANCE,
-    allowChange: ALLOW_CHANGE,
-    force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
-    repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
-    markdown: MARKDOWN,
-    junit: option('--junit <file>', 'also write it as JUnit XML'),
-    sarif: option('--sarif <file>', 'also write it as SARIF'),
-  },
-  examples: [
-    'compare night-shift --golden llama3-70b',
-    'compare runs/today --golden tests/golden/llama3-70b.json --json',
-    'compare runs/today --golden runs/yesterday --repo ~/src/Megatron-Bridge',
-    'compare runs/ci --golden golden_values_dev_dgx_h100.json --preset mlm',
-    'compare runs/ci --golden golden.json --preset mlm --metrics "lm loss,num-zeros" --deterministic',
-    'compare runs/ci --golden golden.json --junit compare.xml --markdown summary.md',
-  ],
+  options: OPTIONS,
   async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
-    const asked = testOf(preset, given);
+    const asked = await testOf(preset, given);
     const golden = await resolveGolden(given.golden, session);
     const current = await resolveMeasured(run, session);
     session.hasFailed = golden.failed.length + current.failed.length > 0;
@@ -91,31 +89,23 @@ export const verb = defineVerb({
     return wordedComparison({ ...judged, notes: [...judged.notes, ...asked.notes] });
   },
   document: (result, { limit }) => compareDocument(result, { limit }),
-  reports: {
-    junit: (result) => compareJunit(result),
-    sarif: (result) => toJson(compareSarif(result)),
-  },
-  exitCode: ({ verdict }) => EXIT_OF[verdict],
+  reports: { junit: (result) => CHECK_REPORTS.junit(result), sarif: (result) => CHECK_REPORTS.sarif(result) },
+  exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 
 /** What `--metrics`, `--deterministic` and the test's own file ask for. Throws MBF1001 with another preset. */
-function testOf(
+async function testOf(
   preset: Preset,
-  given: {
-    readonly golden: string;
-    readonly metrics: string | undefined;
-    readonly deterministic: boolean;
-    readonly modelConfig: string | undefined;
-  },
-): { readonly test: MegatronOptions; readonly notes: readonly string[] } {
+  given: Pick<Values<typeof OPTIONS>, 'golden' | 'metrics' | 'deterministic' | 'modelConfig'>,
+): Promise<{ readonly test: MegatronOptions; readonly notes: readonly string[] }> {
   const { golden, metrics, deterministic, modelConfig } = given;
   if (preset !== 'mlm') {
     if (metrics !== undefined || deterministic || modelConfig !== undefined)
-      throw new MbfError('MBF1001', '--metrics, --deterministic and --model-config are for --preset mlm');
+      throw misuse('--metrics, --deterministic and --model-config are for --preset mlm');
     return { test: {}, notes: [] };
   }
   const file = modelConfig ?? testNextTo(golden);
-  const test = file === undefined ? undefined : readUpstreamTest(file);
+  const test = file === undefined ? undefined : await readUpstreamTest(file);
   const names = metrics?.split(',').map((name) => name.trim());
   const isExact = deterministic || (test?.deterministic ?? false);
   const notes =

@@ -1,11 +1,10 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import type { DiffLimits } from '../../../findings/diff/describe-diff.js';
-import { MbfError } from '../../../model/errors.js';
 import { diffDocument } from '../../../report/compare/diff-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { diffOperands } from '../../diff-operands.js';
 import { EXIT } from '../../exit-codes.js';
-import { countOrAll, digits, flag, HTML, MARKDOWN, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
+import { count, countOrAll, flag, HTML, MARKDOWN, misuse, operand, option, STEP_RANGE, size } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'diff',
@@ -18,15 +17,15 @@ export const verb = defineVerb({
     atA: option('--at-a <moment>', 'another moment of a', parseMoment),
     atB: option('--at-b <moment>', 'another moment of b', parseMoment),
     matchStep: flag('--match-step', 'compare the last profiler step that both have whole'),
-    rank: option('--rank <n>', 'the rank to compare; default: the first that both have', digits(9, 'a number')),
+    rank: option('--rank <n>', 'the rank to compare; default: the first that both have', count),
     allRanks: flag('--all-ranks', 'totals of every rank that both have, too'),
     device: option(
       '--device <n>',
       'the device to compare; default: one that ran out of memory, else the one with a trace and the most',
-      digits(9, 'a number'),
+      count,
     ),
     sites: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '12'),
-    minBytes: option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB', wholeSize),
+    minBytes: option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB', size),
     maxGrowth: option('--max-growth <bytes or %>', 'growth that is allowed, such as 512MiB or 5%', growth),
     repo: option(
       '--repo <dir>',
@@ -37,22 +36,10 @@ export const verb = defineVerb({
     html: HTML,
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
-  examples: [
-    'diff before.pickle after.pickle',
-    'diff golden night-shift --rank 3 --at step:7',
-    'diff 1f3c9aa 77d0e1b --all-ranks --json',
-    'diff main~12 main --repo ~/src/Megatron-Bridge',
-    'diff snapshot_0.pickle snapshot_0.pickle --at-a step:2 --at-b step:9',
-    'diff golden night-shift --max-growth 2% --exit-code',
-    'diff before.pickle after.pickle --markdown -',
-  ],
   async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
     if (matchStep && (atA ?? atB) !== undefined)
-      throw new MbfError(
-        'MBF1001',
-        '--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b',
-      );
+      throw misuse('--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b');
     const limits = { sites, minBytes: given.minBytes ?? 0, maxGrowth };
     const moments = [atA ?? at, atB ?? at] as const;
     const question = { limits, moments, matchStep, rank, allRanks, device, repo, stepRange };
@@ -72,5 +59,5 @@ export const verb = defineVerb({
 /** `5%`, or a size. */
 function growth(text: string, name: string): NonNullable<DiffLimits['maxGrowth']> {
   const percent = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/.exec(text);
-  return percent === null ? { bytes: wholeSize(text, name) } : { share: Number(percent[1]) / 100 };
+  return percent === null ? { bytes: size(text, name) } : { share: Number(percent[1]) / 100 };
 }

@@ -7,28 +7,18 @@ import { isMetric, METRIC_NAMES, parseTolerances } from '../../../findings/measu
 import { openRepository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
-import type { GateResult, GateVerdict } from '../../../model/results/gate.js';
-import { compareJunit } from '../../../report/compare/compare-junit.js';
-import { compareSarif } from '../../../report/compare/compare-sarif.js';
+import type { GateResult } from '../../../model/results/gate.js';
 import { gateDocument, gateSummary } from '../../../report/compare/gate-document.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
-import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import type { Store } from '../../../store/store.js';
 import { defineVerb } from '../../define-verb.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, flag, MARKDOWN, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, flag, misuse, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
-
-const EXIT_OF: Readonly<Record<GateVerdict, number>> = {
-  pass: EXIT.done,
-  warning: EXIT.done,
-  updated: EXIT.done,
-  regression: EXIT.finding,
-  undecided: EXIT.undecided,
-};
+import { CHECK_FILES, CHECK_REPORTS } from './compare.js';
 
 /** With six runs the noise is what they show; more make the file larger and change little. */
 const MOST_RUNS = 12;
@@ -48,19 +38,10 @@ export const verb = defineVerb({
     append: flag('--append', `with --update: add the runs as repeats; the last ${MOST_RUNS} are kept`),
     force: flag('--force', 'judge although the contract differs; with --update, keep any run'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    markdown: MARKDOWN,
-    junit: option('--junit <file>', 'also write it as JUnit XML'),
-    sarif: option('--sarif <file>', 'also write it as SARIF'),
+    ...CHECK_FILES,
   },
-  examples: [
-    'gate runs/ci --baseline ci/llama3-70b.json',
-    'gate runs/ci-1 runs/ci-2 --baseline ci/llama3-70b.json --tolerance step_time=5%,component:activation=3%',
-    'gate runs/ci --baseline ci/llama3-70b.json --junit gate.xml --sarif gate.sarif --markdown gate.md',
-    'gate runs/main --baseline ci/llama3-70b.json --update',
-    'gate runs/main-again --baseline ci/llama3-70b.json --update --append',
-  ],
   async ask({ run: operands, baseline: file, update, append, force, strict, repo, ...given }, session) {
-    if (append && !update) throw new MbfError('MBF1001', '--append goes with --update');
+    if (append && !update) throw misuse('--append goes with --update');
     const tolerances = parseTolerances(given.tolerance);
     const warned = given.warn ?? [];
     if (!update && !existsSync(file))
@@ -114,18 +95,15 @@ export const verb = defineVerb({
     } satisfies GateResult as GateResult;
   },
   document: (result) => gateDocument(result),
-  reports: {
-    junit: (result) => compareJunit(result),
-    sarif: (result) => toJson(compareSarif(result)),
-  },
-  exitCode: ({ verdict }) => EXIT_OF[verdict],
+  reports: { junit: (result) => CHECK_REPORTS.junit(result), sarif: (result) => CHECK_REPORTS.sarif(result) },
+  exitCode: ({ verdict }) => EXIT_OF_VERDICT[verdict],
 });
 
 function warnedMetrics(text: string, name: string): readonly string[] {
   const metrics = text.split(',').map((metric) => metric.trim());
   const unknown = metrics.find((metric) => metric !== 'loss' && !isMetric(metric));
   if (unknown === undefined) return metrics;
-  throw new MbfError('MBF1001', `${name} ${JSON.stringify(unknown)}: expected one of ${METRIC_NAMES}, loss`);
+  throw misuse(`${name} ${JSON.stringify(unknown)}: expected one of ${METRIC_NAMES}, loss`);
 }
 
 /** Undefined where it is damaged and will be replaced. */
@@ -155,8 +133,7 @@ async function renew(
     const contract = await compareContract(rules, first, run);
     const different = contract.filter(({ blocking }) => blocking).map(({ key }) => key);
     if (different.length > 0)
-      throw new MbfError(
-        'MBF1001',
+      throw misuse(
         `run ${run.run} is not a repeat of ${first.run}: ${different.join(', ')} differs; --force keeps it nevertheless`,
       );
   }

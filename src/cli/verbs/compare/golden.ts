@@ -13,13 +13,14 @@ import {
 import { bridgeValuesOf, megatronValuesOf } from '../../../findings/compare/presets/upstream-values-of.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
+import { groupBy } from '../../../model/group-by.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
 import {
   goldenChangeDocument,
   goldenListDocument,
   goldenShowDocument,
 } from '../../../report/compare/golden-document.js';
-import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { defineVerb } from '../../define-verb.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import {
   goldenDocumentFile,
@@ -28,7 +29,7 @@ import {
   resolveGolden,
   resolveMeasured,
 } from '../../golden-operand.js';
-import { flag, oneOf, operand, option, required } from '../../options.js';
+import { choice, flag, misuse, operand, option, required } from '../../options.js';
 import { checkFree, writeWhole } from '../../output-file.js';
 import type { Session } from '../../session.js';
 
@@ -36,15 +37,13 @@ const FORMS = ['mbforensics', 'mlm', 'bridge'] as const;
 const REPLACE = flag('--replace', 'in the place of the runs of that name');
 
 const add = defineVerb({
-  name: 'add',
-  summary: 'keep what a run comes to as golden values, or add a repetition to them',
+  name: 'golden add',
   operands: { run: operand('[run]', 'a run of the store or a path; default: the last run') },
   options: {
     name: required('--name <name>', 'what to call them'),
     replace: REPLACE,
     force: flag('--force', 'although the run did not come to its end'),
   },
-  examples: ['golden add night-shift --name llama3-70b', 'golden add runs/again --name llama3-70b'],
   async ask({ run, name, replace, force }, session) {
     checkName(name);
     const measured = await resolveMeasured(run, session);
@@ -55,14 +54,11 @@ const add = defineVerb({
 });
 
 const list = defineVerb({
-  name: 'list',
-  summary: 'the golden values of the store',
-  examples: ['golden list', 'golden list --json'],
+  name: 'golden list',
   async ask(_, session) {
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
     const goldens: NamedGolden[] = [];
-    for (const name of new Set(rows.map((row) => row.name))) {
-      const ownRows = rows.filter((row) => row.name === name);
+    for (const [name, ownRows] of groupBy(rows, (row) => row.name)) {
       goldens.push({ name, addedAt: ownRows.at(-1)!.added_at, runs: (await ofGoldenRows(name, ownRows)).runs });
     }
     return describeGoldenList(session.db, goldens);
@@ -71,10 +67,8 @@ const list = defineVerb({
 });
 
 const show = defineVerb({
-  name: 'show',
-  summary: 'what golden values hold',
+  name: 'golden show',
   operands: { golden: operand('<golden>', 'a name, a golden file, or a run') },
-  examples: ['golden show llama3-70b', 'golden show golden_values_dev_dgx_h100.json'],
   async ask({ golden }, session) {
     const { name, runs, origin } = await resolveGolden(golden, session);
     return describeGolden(name, origin === 'golden' ? session.db : golden, runs);
@@ -83,19 +77,13 @@ const show = defineVerb({
 });
 
 const exported = defineVerb({
-  name: 'export',
-  summary: 'write golden values to a file, to be kept in a repository',
+  name: 'golden export',
   operands: { file: operand('<file>', 'the file to write; - is standard output') },
   options: {
     name: option('--name <golden>', 'which: a name, a golden file, or a run; default: the only ones of the store'),
-    form: option('--as <form>', `form: ${FORMS.join(', ')}`, oneOf(FORMS), 'mbforensics'),
+    form: choice('--as <form>', 'form', FORMS, 'mbforensics'),
     force: flag('--force', 'replace the file'),
   },
-  examples: [
-    'golden export tests/golden/llama3-70b.json --name llama3-70b',
-    'golden export golden_values_dev_dgx_h100.json --name llama3-70b --as mlm',
-    'golden export - --name runs/night-shift --as bridge',
-  ],
   async ask({ file, name, form, force }, session) {
     const measured = await resolveGolden(name ?? (await onlyName(session)), session);
     const written = textAs(form, measured);
@@ -111,17 +99,12 @@ const exported = defineVerb({
 });
 
 const imported = defineVerb({
-  name: 'import',
-  summary: 'read a golden file into the store: of this tool, of Megatron-LM, or of Megatron Bridge',
+  name: 'golden import',
   operands: { file: operand('<file>', 'the golden file') },
   options: {
     name: option('--name <name>', 'what to call them; default: the name in the file, or the file name'),
     replace: REPLACE,
   },
-  examples: [
-    'golden import tests/golden/llama3-70b.json',
-    'golden import golden_values_dev_dgx_h100.json --name mlm-7b',
-  ],
   async ask({ file, name: asked, replace }, session) {
     const measured = await goldenDocumentFile(file);
     const name = asked ?? measured.name;
@@ -132,10 +115,8 @@ const imported = defineVerb({
 });
 
 const remove = defineVerb({
-  name: 'remove',
-  summary: 'forget golden values',
+  name: 'golden remove',
   operands: { name: operand('<name>', 'their name') },
-  examples: ['golden remove llama3-70b'],
   async ask({ name }, session) {
     const runs = await session.inStore('write', (store) => removeGolden(store, name));
     return changed('removed', name, runs, session.db);
@@ -143,7 +124,7 @@ const remove = defineVerb({
   document: goldenChangeDocument,
 });
 
-export const verb = defineVerbs({
+export const verb = defineVerb({
   name: 'golden',
   verbs: [add, list, show, exported, imported, remove],
 });
@@ -151,7 +132,7 @@ export const verb = defineVerbs({
 /** What `resolveGolden` takes for something else. Throws MBF1001. */
 function checkName(name: string): void {
   if (!/^[\w.+@-][\w.+@ /-]{0,199}$/.test(name) || name.includes(':'))
-    throw new MbfError('MBF1001', `--name ${JSON.stringify(name)}: letters, digits, and _ - . + @ /`);
+    throw misuse(`--name ${JSON.stringify(name)}: letters, digits, and _ - . + @ /`);
 }
 
 function newRuns({ runs, upstream, upstreamText }: MeasuredRuns, source: string): NewGolden[] {

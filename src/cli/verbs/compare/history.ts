@@ -9,29 +9,17 @@ import { historyDocument } from '../../../report/compare/history-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { count, flag, HTML, oneOf, operand, option, share } from '../../options.js';
+import { choice, countOrAll, flag, HTML, operand, option, share } from '../../options.js';
 import type { OpenedStore } from '../../path-store.js';
 import type { Session } from '../../session.js';
 import { openTargetStore } from '../../target.js';
-
-/** Points of the table unless `--limit` is given; documents have all. */
-const SCREEN_POINTS = 20;
 
 export const verb = defineVerb({
   name: 'history',
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
   options: {
-    metric: option(
-      '--metric <name>',
-      HISTORY_METRIC_NAMES.join(', '),
-      oneOf(HISTORY_METRIC_NAMES),
-      'peak_allocated_bytes',
-    ),
-    by: option(
-      '--by <axis>',
-      'one point a commit or a run (default: commit where every run has one)',
-      oneOf(HISTORY_AXES),
-    ),
+    metric: choice('--metric <name>', 'one of', HISTORY_METRIC_NAMES, 'peak_allocated_bytes'),
+    by: choice('--by <axis>', 'one point for each (default: commit where every run has one)', HISTORY_AXES),
     bisect: flag('--bisect', 'the runs that `bisect run` launched in the repository, by its history'),
     label: option('--label <label>', 'only runs with this label'),
     repo: option('--repo <dir>', 'a git checkout: order commits by its history instead of by the time of ingestion'),
@@ -43,24 +31,11 @@ export const verb = defineVerb({
       share,
       '1%',
     ),
-    limit: option(
-      '--limit <n>',
-      `points to list, the last ones; 0 = all (default: ${SCREEN_POINTS}; --json: all)`,
-      count,
-    ),
+    limit: option('--limit <n>', 'points to list, the last ones; 0 = all (--json: all)', countOrAll, '20'),
     ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
     html: HTML,
     exitCode: flag('--exit-code', 'exit 1 if the last change is for the worse'),
   },
-  examples: [
-    'history',
-    'history --metric peak_active_bytes --by commit --repo ~/Megatron-LM',
-    'history --metric step_ms --label nightly --min-change 3%',
-    'history --metric peak_reserved_bytes --from 3f2a1bc --exit-code',
-    'history --metric ooms --by run --json',
-    'history --bisect --metric peak_allocated_bytes',
-    'history --metric step_ms --html history.html',
-  ],
   async ask({ path, metric, by, bisect, label, repo, from, to, minChange }, session) {
     const place = repo ?? (bisect ? '.' : undefined);
     const repository = place === undefined ? undefined : await openRepository(place, session.context.env);
@@ -78,10 +53,7 @@ export const verb = defineVerb({
     return worded(trend);
   },
   document: (result, { ascii, limit }, { unicode }) =>
-    historyDocument(result, {
-      ascii: ascii || !unicode,
-      points: limit === undefined ? SCREEN_POINTS : limit || undefined,
-    }),
+    historyDocument(result, { ascii: ascii || !unicode, points: limit }),
   reports: {
     html: async (result) =>
       (await import('../../report-page.js')).subjectPage(

@@ -13,38 +13,42 @@ import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, operand, option, required, TOLERANCE, type Values } from '../../options.js';
 import type { Session } from '../../session.js';
+
+/** What verbs that judge a commit declare alike. */
+export const JUDGING = {
+  golden: required(
+    '--golden <golden>',
+    'golden values: a name, a golden file, or a run of a good commit',
+    'judge by what? --golden NAME, FILE or RUN',
+  ),
+  criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
+  like: option(
+    '--like <run>',
+    'a run that has what is hunted: another OOM is then no bad commit, and tolerances are half-way',
+  ),
+  tolerance: TOLERANCE,
+  allowChange: ALLOW_CHANGE,
+};
+
+/** By what these options mean. */
+export async function judgedBy(given: Omit<Values<typeof JUDGING>, 'criterion'>, session: Session) {
+  const tolerances = parseTolerances(given.tolerance);
+  const allowed = parseAllowedChanges(given.allowChange);
+  const golden = await resolveGolden(given.golden, session);
+  const hunted = given.like === undefined ? null : (await resolveMeasured(given.like, session)).runs[0]!;
+  return { golden, tolerances, allowed, hunted };
+}
 
 export const verb = defineVerb({
   name: 'triage',
   operands: {
     operands: operand('<run...>', 'runs of the commit: a path, or runs of the store; several are judged together'),
   },
-  options: {
-    golden: required(
-      '--golden <golden>',
-      'golden values: a name, a golden file, or a run of a good commit',
-      'judge by what? --golden NAME, FILE or RUN',
-    ),
-    criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
-    like: option(
-      '--like <run>',
-      'a run that has what is hunted: another OOM is then no bad commit, and tolerances are half-way',
-    ),
-    tolerance: TOLERANCE,
-    allowChange: ALLOW_CHANGE,
-  },
-  examples: [
-    'bisect triage out/ --golden llama3-70b',
-    'bisect triage out/ --golden golden.json --on memory --like runs/bad',
-    'bisect triage out-1 out-2 out-3 --golden llama3-70b --on throughput --json',
-  ],
-  async ask({ operands, criterion, like, allowChange, ...given }, session): Promise<TriageResult> {
-    const tolerances = parseTolerances(given.tolerance);
-    const allowed = parseAllowedChanges(allowChange);
-    const golden = await resolveGolden(given.golden, session);
-    const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
+  options: JUDGING,
+  async ask({ operands, criterion, ...given }, session): Promise<TriageResult> {
+    const { golden, ...by } = await judgedBy(given, session);
     const runs: Measurement[] = [];
     const problems: string[] = [];
     for (const operand of operands) {
@@ -53,7 +57,7 @@ export const verb = defineVerb({
       pushAll(problems, read.problems);
     }
     const rules = session.keep(await openWithoutTables());
-    const input = { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances, allowed };
+    const input = { ...by, criterion, golden: golden.runs, goldenName: golden.name, runs };
     // Golden values that cannot judge are an error, whatever the commit left.
     if (runs.length === 0) await judgeCommit(rules, { ...input, runs: golden.runs });
     const judged = runs.length === 0 ? notJudged({ code: 'not_readable' }) : await judgeCommit(rules, input);

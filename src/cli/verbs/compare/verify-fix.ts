@@ -2,22 +2,12 @@ import { readAdviceBefore, readSide } from '../../../findings/flows/read-side.js
 import { compareContract, TUNING } from '../../../findings/measure/contract.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
-import type { VerifyVerdict } from '../../../model/results/verify.js';
 import { verifyFixDocument } from '../../../report/compare/verify-fix-document.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT, EXIT_OF_VERDICT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand, option } from '../../options.js';
-
-const EXIT_OF: Readonly<Record<VerifyVerdict, number>> = {
-  fixed: EXIT.done,
-  progress: EXIT.finding,
-  no_effect: EXIT.finding,
-  not_active: EXIT.finding,
-  worse: EXIT.finding,
-  undecided: EXIT.undecided,
-};
 
 export const verb = defineVerb({
   name: 'verify-fix',
@@ -30,11 +20,6 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     exitCode: flag('--exit-code', 'exit 1 if it is not fixed, 3 if that is undecided'),
   },
-  examples: [
-    'verify-fix runs/llama3-70b-sft runs/llama3-70b-sft-expandable',
-    'verify-fix night-shift night-shift-pp8 --fix pp-8',
-    'verify-fix before after --json --exit-code',
-  ],
   async ask({ before, after, fix, capacity }, session) {
     const capacityBytes = capacity?.bytes ?? null;
     const targets = await session.two([before, after]);
@@ -54,5 +39,5 @@ export const verb = defineVerb({
     return worded(verifyFix({ before: a, after: b, advice, fix, contract, noise }));
   },
   document: verifyFixDocument,
-  exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF[verdict] : EXIT.done),
+  exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF_VERDICT[verdict] : EXIT.done),
 });

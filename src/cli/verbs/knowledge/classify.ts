@@ -18,12 +18,6 @@ export const verb = defineVerb({
   name: 'classify',
   operands: { file: operand('<file>', 'a text of any size, compressed or not, or - to read standard input') },
   options: { capacity: CAPACITY, exitCode: flag('--exit-code', 'exit 1 if memory ran out, 3 if that stays undecided') },
-  examples: [
-    'explain text error.txt',
-    'explain text slurm-4711.out --json',
-    'explain text - < pasted.txt',
-    'explain text rank3.log.gz',
-  ],
   async ask({ file, capacity }, session) {
     const input = session.keep(await openTextInput(file));
     const scratch = async (row: IncidentRow) => insertLines(session.keep(await openScratch()), [row], input.name);

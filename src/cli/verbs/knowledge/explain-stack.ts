@@ -5,7 +5,7 @@ import type { ExplainStackResult } from '../../../model/results/rules.js';
 import { explainStackDocument } from '../../../report/knowledge/rules-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, oneOf, operand, option, size } from '../../options.js';
+import { choice, count, misuse, operand, option, size } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import type { Session } from '../../session.js';
 import { readTextFile } from '../../text-input.js';
@@ -21,17 +21,16 @@ export const verb = defineVerb({
   options: {
     stack: option('--stack <id>', 'a stack of the store, as `peak --by stack --json` names them', count),
     rules: option('--rules <file>', 'rules of your own (YAML), tried before the built-in ones'),
-    pool: option('--pool <kind>', 'the block is of this pool: default or private', oneOf(['default', 'private'])),
-    lifetime: option('--lifetime <kind>', 'the block is resident or transient', oneOf(['resident', 'transient'])),
+    pool: choice('--pool <kind>', 'pool of the block', ['default', 'private']),
+    lifetime: choice('--lifetime <kind>', 'lifetime of the block', ['resident', 'transient']),
     bytes: option('--size <bytes>', 'the block is so large, e.g. 32MiB', size),
   },
-  examples: ['explain stack stack.txt', 'explain stack --stack 412', 'explain stack - --lifetime resident < stack.txt'],
   async ask({ file, stack, rules: rulesFile, pool, lifetime, bytes }, session): Promise<ExplainStackResult> {
     if ((file === undefined) === (stack === undefined))
-      throw new MbfError('MBF1001', 'name a file of stacks, or a stack of the store with --stack');
+      throw misuse('name a file of stacks, or a stack of the store with --stack');
     const rules = await readRules(rulesFile);
     const stacks = file === undefined ? [await storedStack(stack!, session)] : await stacksOf(file);
-    if (stacks.length === 0) throw new MbfError('MBF1001', `${file} holds no stack`);
+    if (stacks.length === 0) throw misuse(`${file} holds no stack`);
     return {
       schema: 'mbforensics/explain-stack@1',
       stacks: stacks.map(({ from, frames }) => worded(explainStack(rules, from, frames, { pool, lifetime, bytes }))),

@@ -8,13 +8,6 @@ export const verb = defineVerb({
   // A flag of Megatron is a name here.
   takesFlags: true,
   operands: { id: operand('<id>', 'offload-pp, --recompute-modules, S1, D9, MBF1001, …') },
-  examples: [
-    'explain offload-pp',
-    'explain --json cpu_offloading',
-    'explain expandable-segments',
-    'explain D9',
-    'explain -- --recompute-modules',
-  ],
   async ask({ id }) {
     const { explain } = await import('../../../findings/flows/explain/explain.js');
     return explain(id);

@@ -8,11 +8,9 @@ import { operand } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 const test = defineVerb({
-  name: 'test',
-  summary: 'whether each sample of a rules file is won by its rule; exit status 1 if not',
+  name: 'rules test',
   storeless: true,
   operands: { file: operand('<file>', 'a YAML file of rules; - for standard input') },
-  examples: ['explain rules test my-rules.yaml'],
   async ask({ file }) {
     const { parseRules } = await import('../../../attribution/match/user-rules.js');
     return worded(testRules(file, parseRules(await readTextFile(file), file)));
@@ -28,7 +26,6 @@ export const verb = defineVerb({
 ${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}
 
 A rule may also hold through, without and phase.`,
-  examples: ['explain rules', 'explain rules test my-rules.yaml', 'attribute --rules my-rules.yaml'],
   ask: () => describeRules(),
   document: rulesDocument,
   verbs: [test],

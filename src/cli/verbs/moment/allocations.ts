@@ -1,11 +1,10 @@
 import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { parseBlock } from '../../../findings/run/names/block-labels.js';
 import { describeAllocations } from '../../../findings/state/allocations.js';
-import { MbfError } from '../../../model/errors.js';
 import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
 import { allocationsCsv, allocationsDocument } from '../../../report/moment/allocations-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../options.js';
+import { choice, count, flag, ONE_DEVICE, option, SNAPSHOT, size, wrong } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'allocations',
@@ -15,16 +14,11 @@ export const verb = defineVerb({
     moment: option('--at <moment>', `only what is live then: ${MOMENT_FORMS}`, parseMoment),
     site: option('--site <text>', 'only stacks with this text in a function or file name'),
     minBytes: option('--min <size>', 'only blocks from this size up, e.g. 10MiB', size),
-    sort: option('--sort <order>', `one of ${ALLOCATION_ORDERS.join(', ')}`, oneOf(ALLOCATION_ORDERS), 'bytes'),
+    sort: choice('--sort <order>', 'one of', ALLOCATION_ORDERS, 'bytes'),
     device: ONE_DEVICE,
     limit: option('--limit <n>', 'rows to show; 0 = all', count, '20'),
     csv: flag('--csv', 'print the rows as CSV'),
   },
-  examples: [
-    'allocations --at oom --min 100MiB',
-    'allocations snapshot_3.pickle --block b7f3a00000000_2',
-    'allocations --site fused_adam --sort lifetime --limit 0 --csv',
-  ],
   async ask({ snapshot, block, moment, site, minBytes, sort, device, limit }, session) {
     const { store, chosen } = await session.device(snapshot, moment ?? { kind: 'peak' }, device);
     const question = {
@@ -44,7 +38,6 @@ export const verb = defineVerb({
 
 function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {
   const parsed = parseBlock(text);
-  if (parsed === undefined)
-    throw new MbfError('MBF1001', `invalid --block ${JSON.stringify(text)}; expected a label or an address`);
+  if (parsed === undefined) throw wrong('--block', text, 'a label or an address');
   return parsed;
 }

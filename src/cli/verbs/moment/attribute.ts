@@ -5,7 +5,7 @@ import { ATTRIBUTE_KEYS } from '../../../model/results/attribute.js';
 import { COMPONENTS } from '../../../model/vocabulary.js';
 import { attributeDocument } from '../../../report/moment/attribute-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { countOrAll, ONLY_DEVICE, oneOf, option, percentage, SNAPSHOT } from '../../options.js';
+import { choice, countOrAll, ONLY_DEVICE, oneOf, option, percentage, SNAPSHOT } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { readTextFile } from '../../text-input.js';
 
@@ -14,7 +14,7 @@ export const verb = defineVerb({
   operands: { snapshot: SNAPSHOT },
   options: {
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
-    by: option('--by <key>', `also list by ${ATTRIBUTE_KEYS.join(', ')}`, oneOf(ATTRIBUTE_KEYS)),
+    by: choice('--by <key>', 'also list by', ATTRIBUTE_KEYS),
     component: option('--component <name>', 'only this component in the list and the listing', oneOf(COMPONENTS)),
     annotate: option('--annotate <file>', 'a source file, listed with the bytes that were live through each line'),
     rules: option('--rules <file>', 'rules of your own (YAML), tried before the built-in ones; see `rules`'),
@@ -22,13 +22,6 @@ export const verb = defineVerb({
     device: ONLY_DEVICE,
     limit: option('--limit <n>', 'rows of the list; 0 = all', countOrAll, '20'),
   },
-  examples: [
-    'attribute',
-    'attribute snapshot_oom_rank-3.pickle --at oom',
-    'attribute night-shift/3/snapshot#1 --by module --component activation',
-    'attribute runs/llama3-70b-sft --annotate model.py',
-    'attribute --rules my-rules.yaml --json',
-  ],
   async ask({ snapshot, moment, by, component, annotate, rules, share, device, limit }, session) {
     const question = {
       ...{ moment, by, component, device, limit, share },

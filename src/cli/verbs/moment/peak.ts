@@ -3,14 +3,14 @@ import { describePeaks } from '../../../findings/state/live/peaks.js';
 import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
 import { peakDocument } from '../../../report/moment/peak-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, countFromOne, flag, MARKDOWN, ONLY_DEVICE, oneOf, option, REDACT, SNAPSHOT } from '../../options.js';
+import { choice, count, countFromOne, flag, MARKDOWN, ONLY_DEVICE, option, REDACT, SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'peak',
   operands: { snapshot: SNAPSHOT },
   options: {
-    by: option('--by <key>', `what to group by: ${GROUP_KEYS.join(', ')}`, oneOf(GROUP_KEYS), 'site'),
+    by: choice('--by <key>', 'what to group by', GROUP_KEYS, 'site'),
     depth: option(
       '--depth <n>',
       'frames that make a key of site and module: the site and its n − 1 callers',
@@ -20,26 +20,11 @@ export const verb = defineVerb({
     device: ONLY_DEVICE,
     rawFrames: flag('--raw-frames', 'stacks with native frames'),
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
-    grouping: option(
-      '--grouping <whose>',
-      `also print the figures of a peer, by its definitions: ${GROUPINGS.join(', ')}`,
-      oneOf(GROUPINGS),
-      'ours',
-    ),
+    grouping: choice('--grouping <whose>', 'also print the figures of a peer, by its definitions', GROUPINGS, 'ours'),
     limit: option('--limit <n>', 'groups to show, and a third as many stacks; 0 = all', count, '12'),
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'peak',
-    'peak snapshot_oom_rank-3.pickle',
-    'peak runs/llama3-70b-sft --limit 0 --json',
-    'peak night-shift/3/snapshot#1',
-    'peak night-shift/3/snapshot#1 --by module --at oom',
-    'peak snapshot_oom_rank-3.pickle --depth 3',
-    'peak snapshot_oom_rank-3.pickle --grouping bridge',
-    'peak --at oom --markdown peak.md',
-  ],
   async ask({ snapshot, by, depth, moment, grouping, limit, device, rawFrames }, session) {
     const { store, run, filter } = await session.snapshots(snapshot);
     const limits = { sites: limit, stacks: limit === 0 ? 0 : Math.ceil(limit / 3) };

@@ -8,7 +8,6 @@ import { demandSnapshots } from '../../session.js';
 export const verb = defineVerb({
   name: 'snapshot',
   operands: { snapshot: SNAPSHOT },
-  examples: ['snapshot snapshot_3.pickle', 'snapshot runs/llama3-70b-sft --json', 'snapshot night-shift/3/snapshot#1'],
   async ask({ snapshot }, session) {
     const { store, run, filter } = await session.snapshots(snapshot);
     const result = await describeSnapshots(store, filter, earliestTorch);

@@ -10,11 +10,6 @@ export const verb = defineVerb({
     run: operand('[run]', 'a run, a path, or the handle of one snapshot of a series; default: the run ingested last'),
   },
   options: { sites: option('--sites <n>', 'call sites that grew, a series; 0 = all that changed', count, '3') },
-  examples: [
-    'snapshot series',
-    'snapshot series runs/llama3-70b-sft --json',
-    'snapshot series night-shift/3/snapshot#1 --sites 10',
-  ],
   async ask({ run: operand, sites }, session) {
     const { store, runId, run, handle } = await session.snapshots(operand);
     const result = await describeSeries(store, { runId, run, handle, sites });

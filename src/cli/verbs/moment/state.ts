@@ -24,12 +24,6 @@ export const verb = defineVerb({
     width: option('--width <n>', 'with --map: columns of the screen', count),
     ascii: flag('--ascii', 'with --map: no block characters'),
   },
-  examples: [
-    'state snapshot_oom_rank-3.pickle --at oom',
-    'state night-shift/3/snapshot#1 --at seq:23998 --json',
-    'state --at step:4 --limit 0',
-    'state snapshot_3.pickle --at peak --map',
-  ],
   async ask({ snapshot, at: moment, map, device, limit, width }, session): Promise<AtResult | SegmentsResult> {
     const { store, chosen } = await session.device(snapshot, moment, device);
     if (!map) return describeState(store, chosen, moment, { limit: limit ?? 8 });

@@ -6,59 +6,63 @@ import { asciiText, timelineCsv, timelineDocument } from '../../../report/moment
 import { documentText } from '../../../report/render/text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, count, digits, flag, HTML, option, optional, SNAPSHOT, text } from '../../options.js';
+import {
+  between,
+  choice,
+  countOrAll,
+  flag,
+  HTML,
+  misuse,
+  ONLY_DEVICE,
+  option,
+  optional,
+  SNAPSHOT,
+  text,
+  type Values,
+} from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { demandSnapshots } from '../../session.js';
 import type { Target } from '../../target.js';
 
 const DEFAULT_WIDTH = 100;
 const DEFAULT_HEIGHT = 16;
-/** Steps of the screen unless `--limit` is given; documents have all. */
-const SCREEN_STEPS = 20;
 /** Columns of documents and CSV unless `--width` is given. */
 const DOCUMENT_COLUMNS = 1000;
+
+const OPTIONS = {
+  device: ONLY_DEVICE,
+  from: option(
+    '--from <moment>',
+    'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
+    parseMoment,
+  ),
+  to: option('--to <moment>', 'zoom: up to here', parseMoment),
+  by: choice('--by <axis>', 'columns of equal numbers of entries, or of equal times', ['index', 'time'], 'index'),
+  annotations: optional(
+    '--annotations [text]',
+    'mark annotated ranges, those with this text in their names or all',
+    text,
+    '',
+  ),
+  components: flag('--components', 'also draw what is live by component; see `attribute`'),
+  rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
+  width: option(
+    '--width <n>',
+    `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
+  ),
+  height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
+  limit: option('--limit <n>', 'steps to list, the last ones; 0 = all', countOrAll, '20'),
+  ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
+  csv: flag('--csv', 'print the series as CSV'),
+  html: HTML,
+};
 
 export const verb = defineVerb({
   name: 'timeline',
   operands: { snapshot: SNAPSHOT },
-  options: {
-    device: option('--device <n>', 'only this device', digits(9, 'a device number')),
-    from: option(
-      '--from <moment>',
-      'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
-      parseMoment,
-    ),
-    to: option('--to <moment>', 'zoom: up to here', parseMoment),
-    by: option('--by <axis>', 'columns are equal numbers of entries (index) or equal times (time)', axis, 'index'),
-    annotations: optional(
-      '--annotations [text]',
-      'mark annotated ranges, those with this text in their names or all',
-      text,
-      '',
-    ),
-    components: flag('--components', 'also draw what is live by component; see `attribute`'),
-    rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
-    width: option(
-      '--width <n>',
-      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json=full or --csv (default: ${DOCUMENT_COLUMNS})`,
-    ),
-    height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
-    limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
-    ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
-    csv: flag('--csv', 'print the series as CSV'),
-    html: HTML,
-  },
-  examples: [
-    'timeline snapshot_oom_rank-3.pickle',
-    'timeline night-shift/3/snapshot#1 --by time',
-    'timeline runs/llama3-70b-sft --from step:3 --to step:4',
-    'timeline runs/llama3-70b-sft --annotations nccl',
-    'timeline runs/llama3-70b-sft --components',
-    'timeline --csv --width 4000 > series.csv',
-    'timeline snapshot_oom_rank-3.pickle --html timeline.html',
-  ],
+  options: OPTIONS,
   async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
-    if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
+    if (csv && json) throw misuse('--csv and --json exclude each other');
     const columns =
       csv || json === 'full'
         ? width === undefined
@@ -86,28 +90,18 @@ export const verb = defineVerb({
   },
 });
 
-interface LookInputs {
-  readonly width: string | undefined;
-  readonly height: number;
-  readonly ascii: boolean;
-  readonly limit: number | undefined;
-}
+type LookInputs = Pick<Values<typeof OPTIONS>, 'width' | 'height' | 'ascii' | 'limit'>;
 
 const lookOf = ({ width, height, ascii, limit }: LookInputs, context: Context) => ({
   width: width === undefined ? undefined : screenWidth(width, context),
   height,
   ascii: ascii || !context.unicode,
-  steps: limit === undefined ? SCREEN_STEPS : limit || undefined,
+  steps: limit,
 });
 
 async function runPage(target: Target): Promise<string> {
   const { DRAWN_DEVICES, pageOf, reportOf } = await import('../../report-page.js');
   return pageOf((await reportOf(target, { operand: target.handle ?? target.run, devices: DRAWN_DEVICES })).report);
-}
-
-function axis(given: string): 'index' | 'time' {
-  if (given === 'index' || given === 'time') return given;
-  throw new MbfError('MBF1001', `--by ${JSON.stringify(given)} is neither index nor time`);
 }
 
 function screenWidth(width: string | undefined, { columns }: Context): number {

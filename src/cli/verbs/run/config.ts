@@ -9,12 +9,6 @@ export const verb = defineVerb({
   name: 'config',
   operands: { run: RUN },
   options: { diff: option('--diff <run2>', 'compare with this run or path') },
-  examples: [
-    'log config',
-    'log config runs/llama3-70b-sft',
-    'log config night-shift --diff golden',
-    'log config runs/a --diff runs/b --json',
-  ],
   async ask({ run, diff }, session) {
     const here = await settingsOf(run, session);
     return describeConfig(here, diff === undefined ? undefined : await settingsOf(diff, session));

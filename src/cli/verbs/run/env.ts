@@ -6,7 +6,6 @@ import { RUN } from '../../options.js';
 export const verb = defineVerb({
   name: 'env',
   operands: { run: RUN },
-  examples: ['log env', 'log env runs/llama3-70b-sft', 'log env night-shift --json'],
   async ask({ run: operand }, session) {
     const { store, runId, run } = await session.target(operand);
     return describeEnv(store, runId, run);

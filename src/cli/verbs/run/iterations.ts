@@ -1,8 +1,7 @@
 import { describeIterations } from '../../../derive/run/iterations.js';
-import { MbfError } from '../../../model/errors.js';
 import { iterationsCsv, iterationsDocument } from '../../../report/run/iterations-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, flag, option, RUN } from '../../options.js';
+import { count, flag, misuse, option, RUN } from '../../options.js';
 
 /** Rows of the screen unless `--limit` is given; documents and CSV have all. */
 const SCREEN_ROWS = 20;
@@ -18,14 +17,8 @@ export const verb = defineVerb({
     ),
     csv: flag('--csv', 'print all rows as CSV'),
   },
-  examples: [
-    'log iterations',
-    'log iterations runs/llama3-70b-sft --limit 0',
-    'log iterations night-shift --csv',
-    'log iterations --json',
-  ],
   async ask({ run: operand, limit, csv, json }, session) {
-    if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
+    if (csv && json) throw misuse('--csv and --json exclude each other');
     const newest = limit === undefined && !csv && json !== 'full' ? SCREEN_ROWS : limit || undefined;
     const { store, runId, run } = await session.target(operand);
     return describeIterations(store, runId, run, { newest });

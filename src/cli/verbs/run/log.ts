@@ -11,7 +11,6 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out', 'log --markdown run.md'],
   async ask({ run: operand, limit, json }, session) {
     const { store, runId, run, failed } = await session.target(operand);
     // The screen shows sums of them only.

@@ -3,13 +3,12 @@ import { describeMemory } from '../../../derive/run/memory.js';
 import { memoryDocument } from '../../../report/run/memory-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { option, RUN, rank } from '../../options.js';
+import { count, option, RUN } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'memory',
   operands: { run: RUN },
-  options: { rank: option('--rank <n>', 'only this rank, and every line of it', rank) },
-  examples: ['log memory', 'log memory runs/llama3-70b-sft', 'log memory night-shift --rank 12', 'log memory --json'],
+  options: { rank: option('--rank <n>', 'only this rank, and every line of it', count) },
   async ask({ run: operand, rank }, session) {
     const { store, runId, run } = await session.target(operand);
     const { layout, layoutOrigin } = await readLogFacts(store, runId);

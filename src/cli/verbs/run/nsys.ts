@@ -4,7 +4,7 @@ import type { NsysResult } from '../../../model/results/nsys.js';
 import { nsysDocument } from '../../../report/run/nsys-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
+import { between, countOrAll, misuse, option, optional, RUN, STEP_RANGE, wrong } from '../../options.js';
 
 /** Of `--curve` without a number: a screen's width. */
 const SLICES = 72;
@@ -26,20 +26,11 @@ export const verb = defineVerb({
     stepRange: STEP_RANGE,
     limit: option('--limit <n>', 'rows of each table; 0 = all', countOrAll, '8'),
   },
-  examples: [
-    'nsys report1.sqlite',
-    'nsys runs/llama3-70b-sft --limit 0',
-    'nsys run_pqtdir --at 155357596302',
-    'nsys report1.sqlite --range forward --curve',
-    'nsys report1.sqlite --step-range "train_iter #"',
-    'nsys golden --against night-shift',
-    'nsys --json',
-  ],
   async ask({ run: operands, atNs, range, slices, against, stepRange }, session) {
     if (against !== undefined) {
       const [first, ...others] = operands;
       if (first === undefined || others.length > 0 || atNs !== undefined || range !== undefined || slices !== undefined)
-        throw new MbfError('MBF1001', '--against needs two runs, and no --at, --range or --curve');
+        throw misuse('--against needs two runs, and no --at, --range or --curve');
       const targets = await session.two([first, against]);
       const read = (side: 0 | 1) =>
         targets.use(side, async ({ store, runId, run }) => {
@@ -67,7 +58,6 @@ function demandReports(run: string, reports: readonly unknown[]): void {
 }
 
 function nanoseconds(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text))
-    throw new MbfError('MBF1001', `invalid --at ${JSON.stringify(text)}; expected a time in ns`);
+  if (!/^-?\d{1,15}$/.test(text)) throw wrong('--at', text, 'a time in ns');
   return Number(text);
 }

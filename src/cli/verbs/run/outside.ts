@@ -12,12 +12,6 @@ export const verb = defineVerb({
     limit: option('--limit <n>', 'moments and processes shown of each device; 0 for all', count, '8'),
     shiftUs: option('--utc-offset <offset>', 'zone of clocks that are printed without one, such as +02:00', utcOffset),
   },
-  examples: [
-    'log outside',
-    'log outside runs/llama3-70b-sft',
-    'log outside night-shift --rank 12 --limit 0',
-    'log outside --utc-offset +02:00 --json',
-  ],
   async ask({ run: operand, rank, shiftUs }, session) {
     const { store, runId, run } = await session.target(operand);
     return worded(await describeOutside(store, runId, run, { rank, shiftUs }));

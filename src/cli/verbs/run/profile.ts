@@ -2,7 +2,7 @@ import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js
 import { MbfError } from '../../../model/errors.js';
 import { profilerDocument } from '../../../report/run/profiler-document.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, option, RUN } from '../../options.js';
+import { between, option, RUN } from '../../options.js';
 
 const MOST_POINTS = 100_000;
 
@@ -10,12 +10,16 @@ export const verb = defineVerb({
   name: 'profile',
   operands: { run: RUN },
   options: {
-    points: option('--points <n>', 'stretches of time to show, each by its largest total; 0 = 100,000', points, '16'),
+    points: option(
+      '--points <n>',
+      'stretches of time to show, each by its largest total; 0 = 100,000',
+      between(0, MOST_POINTS),
+      '16',
+    ),
   },
-  examples: ['log profile', 'log profile rank3.raw.json.gz', 'log profile runs/llama3-70b-sft --points 1000 --json'],
   async ask({ run, points }, session) {
     const target = await session.target(run);
-    const result = await describeProfilerMemory(target.store, target, points);
+    const result = await describeProfilerMemory(target.store, target, points || MOST_POINTS);
     if (result.timelines.length > 0) return result;
     throw new MbfError(
       'MBF1002',
@@ -24,9 +28,3 @@ export const verb = defineVerb({
   },
   document: profilerDocument,
 });
-
-function points(text: string, name: string): number {
-  const pointCount = count(text, name) || MOST_POINTS;
-  if (pointCount > MOST_POINTS) throw new MbfError('MBF1001', `${name} ${pointCount} is more than ${MOST_POINTS}`);
-  return pointCount;
-}

@@ -3,7 +3,6 @@ import { pasteForms } from '../../../findings/advice/paste-forms.js';
 import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../../findings/symptoms/index.js';
-import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult } from '../../../model/results/advise.js';
 import { adviseDocument } from '../../../report/start/advise-document.js';
 import { wordSymptom } from '../../../report/start/symptom-words.js';
@@ -13,7 +12,7 @@ import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { worded } from '../../../report/words/worded.js';
 import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
-import { CAPACITY, choice, MARKDOWN, option, REDACT, RUN, STEP_RANGE } from '../../options.js';
+import { CAPACITY, choice, MARKDOWN, misuse, option, REDACT, RUN, STEP_RANGE } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'advise',
@@ -22,7 +21,7 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     stepRange: STEP_RANGE,
     fix: option('--fix <id>', 'one fix in full: evidence, what sources disagree on, lines to paste'),
-    paste: choice('--paste <framework>', 'framework of the lines to paste; default: the framework of the run', [
+    paste: choice('--paste <framework>', 'framework of the lines to paste (default: that of the run)', [
       'megatron-bridge',
       'megatron-lm',
       'nemo',
@@ -31,13 +30,6 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'advise',
-    'advise runs/llama3-70b-sft --fix expandable-segments',
-    'advise night-shift --paste megatron-lm',
-    'advise night-shift --markdown -',
-    'advise night-shift --json',
-  ],
   async ask({ run: operand, capacity, fix, paste, stepRange }, session) {
     const target = await session.target(operand);
     const { store, runId, run } = target;
@@ -63,5 +55,5 @@ export const verb = defineVerb({
 function demandFix({ fixes, run }: AdviseResult, id: string | undefined): void {
   if (id === undefined || fixes.some((fix) => fix.id === id)) return;
   const known = fixes.length === 0 ? 'none' : fixes.map((fix) => fix.id).join(', ');
-  throw new MbfError('MBF1001', `unknown --fix ${JSON.stringify(id)} for ${run}; expected one of ${known}`);
+  throw misuse(`unknown --fix ${JSON.stringify(id)} for ${run}; expected one of ${known}`);
 }

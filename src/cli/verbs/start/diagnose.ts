@@ -1,10 +1,9 @@
-import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseEachResult, DiagnoseResult } from '../../../model/results/common.js';
 import { diagnoseDocument, diagnoseDocuments } from '../../../report/start/diagnose-document.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, flag, MARKDOWN, REDACT, RUN } from '../../options.js';
+import { CAPACITY, flag, MARKDOWN, misuse, REDACT, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
 
 export const verb = defineVerb({
@@ -18,20 +17,9 @@ export const verb = defineVerb({
     markdown: MARKDOWN,
     ...REDACT,
   },
-  examples: [
-    'diagnose',
-    'diagnose runs/llama3-70b-sft',
-    'diagnose train.log snapshot_oom_rank-3.pickle',
-    'diagnose runs/monday runs/tuesday --each',
-    'diagnose - < pasted.txt',
-    'diagnose runs/llama3-70b-sft --markdown -',
-    'diagnose night-shift --json',
-  ],
-  notes: `The cause is one of fragmentation, capacity, external_pressure, graph_pools, synchronisation, leak, host_oom,
-not_oom, undecided.`,
   async ask({ run, each, capacity, redact }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
     if (!each) return diagnosed(run, capacity?.bytes, session);
-    if (run.length === 0) throw new MbfError('MBF1001', '--each needs paths');
+    if (run.length === 0) throw misuse('--each needs paths');
     const runs: DiagnoseResult[] = [];
     for (const path of run) {
       runs.push(await diagnosed([path], capacity?.bytes, session));

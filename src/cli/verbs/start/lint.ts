@@ -31,8 +31,9 @@ import { toJson } from '../../../report/json.js';
 import { lintDocument } from '../../../report/start/lint-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { choice, flag, operand, option, repeated } from '../../options.js';
+import { choice, flag, misuse, operand, option, pair, repeated, wrong } from '../../options.js';
 import type { Session } from '../../session.js';
+import { readSmallFile } from '../../text-input.js';
 
 /** Some of those that `devices.ts` knows. */
 const GPUS = ['h100-80gb', 'h200', 'b200', 'gb200', 'b300', 'a100-40gb', 'l40s'] as const;
@@ -55,21 +56,17 @@ export const verb = defineVerb({
     ),
     gpu: option('--gpu <name>', `the device it will run on, e.g. ${GPUS.slice(0, 3).join(', ')}`, gpuOption),
     versions: repeated('--version-of <package=version>', 'e.g. torch=2.11; may be repeated', versionOption),
-    set: repeated('--set <key=value>', 'as if it were set: a setting in any spelling, or a variable; may be repeated'),
+    set: repeated(
+      '--set <key=value>',
+      'as if it were set: a setting in any spelling, or a variable; may be repeated',
+      pair('KEY=VALUE'),
+    ),
     rule: repeated('--rule <id>', 'try this rule only; may be repeated', ruleOption),
     severity: choice('--severity <severity>', 'rules of this severity or worse', LINT_SEVERITIES, 'note'),
     full: flag('--full', 'all undecided rules with what they need, and all settings that no rule checks'),
     strict: flag('--strict', 'exit 3 if an error could not be ruled out'),
     sarif: option('--sarif <file>', 'also write it as SARIF; - is standard output'),
   },
-  examples: [
-    'lint run_config.yaml',
-    'lint launch.sbatch conf/llama3-70b.yaml --env environ.txt',
-    'lint conf/ --framework megatron-bridge@0.6 --gpu h100-80gb --version-of torch=2.11',
-    'lint --run night-shift --severity error --json',
-    'lint run_config.yaml --set model.cpu_offloading=true --set NCCL_NVLS_ENABLE=1',
-    'lint run_config.yaml --sarif lint.sarif',
-  ],
   async ask({ operands, run: named, env, framework, gpu, versions, set, rule, severity }, session) {
     const asked = { framework, gpu, versions: Object.fromEntries(versions) };
     const question: Question = { asked, env, change: changeOf(set), rules: rulesOf(rule, severity) };
@@ -115,8 +112,8 @@ interface Judged {
 async function judgeFiles(operands: readonly string[], { asked, env, change, rules }: Question): Promise<Judged> {
   const inputs: SettingsInput[] = [];
   const paths = operands.map((operand) => operand.replace(/^path:/, ''));
-  for (const path of paths) inputs.push(path === '-' ? await standardInput('config') : { path, as: 'config' });
-  for (const path of env) inputs.push(path === '-' ? await standardInput('env') : { path, as: 'env' });
+  for (const path of paths) inputs.push(await inputOf(path, 'config'));
+  for (const path of env) inputs.push(await inputOf(path, 'env'));
   const read = await readSettingsOf(inputs);
   const { faults, warnings } = read;
   // An environment alone is not a configuration.
@@ -156,39 +153,27 @@ function judge(facts: RawFacts, subject: Pick<LintResult, 'subject' | 'run'>, ru
 /** The selected run, if any: forced, or a single operand that is not a path. */
 function runOf(operands: readonly string[], run: string | undefined): string | undefined {
   if (run !== undefined) {
-    if (operands.length > 0) throw new MbfError('MBF1001', 'a run is judged alone: --run and files exclude each other');
+    if (operands.length > 0) throw misuse('a run is judged alone: --run and files exclude each other');
     return /^(?:run|snapshot|commit|label|path):/.test(run) ? run : `run:${run}`;
   }
-  if (operands.length === 0)
-    throw new MbfError('MBF1001', 'lint what? a configuration, a directory, or a run of the store');
+  if (operands.length === 0) throw misuse('lint what? a configuration, a directory, or a run of the store');
   const forced = operands.find((operand) => /^(?:run|snapshot|commit|label):/.test(operand));
   const [first] = operands;
   const named = forced ?? (operands.length === 1 && !isPath(first!) ? first : undefined);
   if (named !== undefined && operands.length > 1)
-    throw new MbfError('MBF1001', `a run is judged alone: ${JSON.stringify(named)} and files exclude each other`);
+    throw misuse(`a run is judged alone: ${JSON.stringify(named)} and files exclude each other`);
   return named;
 }
 
 const isPath = (operand: string): boolean => operand === '-' || operand.startsWith('path:') || existsSync(operand);
 
-/** A configuration is about a page long; anything larger is not a configuration. */
-const MOST_INPUT_BYTES = 32 * 1024 * 1024;
-
-async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > MOST_INPUT_BYTES)
-      throw new MbfError('MBF2201', 'is a configuration of more than 32 MiB', { file: '<stdin>' });
-  }
-  return { path: '<stdin>', as, bytes: Buffer.concat(chunks) };
+async function inputOf(path: string, as: SettingsInput['as']): Promise<SettingsInput> {
+  return path === '-' ? { path: '<stdin>', as, bytes: await readSmallFile('-') } : { path, as };
 }
 
 function gpuOption(text: string): string {
   if (deviceOf(text) !== null) return text;
-  throw new MbfError('MBF1001', `unknown --gpu ${JSON.stringify(text)}; expected one such as ${GPUS.join(', ')}`);
+  throw misuse(`unknown --gpu ${JSON.stringify(text)}; expected one such as ${GPUS.join(', ')}`);
 }
 
 /** A framework goes by the name of its package too. */
@@ -202,52 +187,35 @@ function frameworkOption(text: string): NonNullable<Asked['framework']> {
   const [, word = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(text) ?? [];
   const plain = word.toLowerCase().replaceAll('_', '-');
   const name = FRAMEWORKS.find((one) => one === plain) ?? FRAMEWORK_ALIASES[plain];
-  if (name === undefined)
-    throw new MbfError(
-      'MBF1001',
-      `invalid --framework ${JSON.stringify(text)}; expected one of ${FRAMEWORKS.join(', ')}`,
-    );
+  if (name === undefined) throw wrong('--framework', text, `one of ${FRAMEWORKS.join(', ')}`);
   if (version !== undefined && !isVersion(version))
-    throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
+    throw misuse(`--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
   return { name, version: version ?? null };
 }
 
-function versionOption(text: string): readonly [VersionName, string] {
-  const at = text.indexOf('=');
-  const word = text.slice(0, Math.max(at, 0)).trim().toLowerCase().replaceAll('-', '_');
-  const name = VERSION_NAMES.find((one) => one === word);
-  const version = text.slice(at + 1).trim();
-  if (at < 0 || name === undefined || !isVersion(version)) {
-    const names = VERSION_NAMES.join(', ');
-    throw new MbfError(
-      'MBF1001',
-      `invalid --version-of ${JSON.stringify(text)}; expected PACKAGE=VERSION; packages: ${names}`,
-    );
-  }
+function versionOption(text: string, option: string): readonly [VersionName, string] {
+  const expected = `PACKAGE=VERSION; packages: ${VERSION_NAMES.join(', ')}`;
+  const [word, value] = pair(expected)(text, option);
+  const name = VERSION_NAMES.find((one) => one === word.toLowerCase().replaceAll('-', '_'));
+  const version = value.trim();
+  if (name === undefined || !isVersion(version)) throw wrong(option, text, expected);
   return [name, version];
 }
 
 const isVersion = (text: string): boolean => /^v?\d+(?:\.\d+)*[\w.+-]{0,60}$/.test(text);
 
 /** What `--set` sets; variables are written in capitals. */
-function changeOf(set: readonly string[]): AdviceChange {
-  const change: { settings: Record<string, string | null>; env: Record<string, string | null> } = {
-    settings: {},
-    env: {},
-  };
-  for (const text of set) {
-    const at = text.indexOf('=');
-    const name = text.slice(0, Math.max(0, at)).trim();
-    if (at < 1 || name === '')
-      throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE`);
-    const value = text.slice(at + 1);
-    if (/^[A-Z][A-Z0-9_]*$/.test(name)) change.env[name] = value === '' ? null : value;
+function changeOf(set: readonly (readonly [name: string, value: string])[]): AdviceChange {
+  const settings: Record<string, string | null> = {};
+  const env: Record<string, string | null> = {};
+  for (const [name, value] of set) {
+    if (/^[A-Z][A-Z0-9_]*$/.test(name)) env[name] = value === '' ? null : value;
     else {
       const { key, value: kept } = configFinding(name, normaliseConfigValue(value), 'command line');
-      change.settings[key] = kept;
+      settings[key] = kept;
     }
   }
-  return change;
+  return { settings, env };
 }
 
 /** Those asked for, or all, that are as severe as asked. */
@@ -260,7 +228,7 @@ function rulesOf(ids: readonly string[], severity: LintSeverity): readonly LintR
 
 function ruleOption(id: string): string {
   if (lintRules().some((one) => one.id === id)) return id;
-  throw new MbfError('MBF1001', `unknown --rule ${JSON.stringify(id)}${alike(id)}`);
+  throw misuse(`unknown --rule ${JSON.stringify(id)}${alike(id)}`);
 }
 
 /** Rules that begin like it: ids have their topic first. */

@@ -10,7 +10,7 @@ import { reportDocument } from '../../../report/start/report-document.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, countFromOne, flag, operand, option, REDACT } from '../../options.js';
+import { CAPACITY, countFromOne, flag, misuse, operand, option, REDACT, type Values } from '../../options.js';
 import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.js';
 import type { Session } from '../../session.js';
 
@@ -23,6 +23,22 @@ interface ReportAnswer {
   readonly diagnosis: DiagnoseResult | null;
 }
 
+const OPTIONS = {
+  output: option(
+    '-o, --output <file>',
+    'the page (.html), or the stacked view alone (.svg); - is standard output',
+    String,
+    DEFAULT_FILE,
+  ),
+  baseline: option('--baseline <run>', 'a second run before it on the same axis, with the differences'),
+  repo: option('--repo <dir>', 'with --baseline: the repository of both commits; names hunks and settings'),
+  devices: option('--devices <n>', 'devices to draw, those that ran out first', countFromOne, String(DRAWN_DEVICES)),
+  capacity: CAPACITY,
+  ...REDACT,
+  open: flag('--open', 'open it in the browser'),
+  force: flag('--force', 'replace a file that report did not write'),
+};
+
 export const verb = defineVerb({
   name: 'report',
   operands: {
@@ -31,34 +47,12 @@ export const verb = defineVerb({
       'paths of one run, - for standard input, a snapshot, or a run of the store; default: the last',
     ),
   },
-  options: {
-    output: option(
-      '-o, --output <file>',
-      'the page (.html), or the stacked view alone (.svg); - is standard output',
-      String,
-      DEFAULT_FILE,
-    ),
-    baseline: option('--baseline <run>', 'a second run before it on the same axis, with the differences'),
-    repo: option('--repo <dir>', 'with --baseline: the repository of both commits; names hunks and settings'),
-    devices: option('--devices <n>', 'devices to draw, those that ran out first', countFromOne, String(DRAWN_DEVICES)),
-    capacity: CAPACITY,
-    ...REDACT,
-    open: flag('--open', 'open it in the browser'),
-    force: flag('--force', 'replace a file that report did not write'),
-  },
-  examples: [
-    'report',
-    'report runs/llama3-70b-sft -o night-shift.html --open',
-    'report snapshot_oom_rank-3.pickle -o stack.svg',
-    'report runs/monday --baseline runs/golden -o monday.html',
-  ],
-  notes: `The page is one file without requests: it opens on a machine without a network, and can be an artifact of CI.
-Pages of other answers: diff --html, bisect report --html, history --html, timeline --html.`,
+  options: OPTIONS,
   async ask(inputs, session): Promise<ReportAnswer | undefined> {
     const { output, force, open } = inputs;
     const isSvg = /\.svg$/i.test(output);
     if (output !== '-') checkOutput(output, force);
-    else if (inputs.json || open) throw new MbfError('MBF1001', '-o - goes with neither --json nor --open');
+    else if (inputs.json || open) throw misuse('-o - goes with neither --json nor --open');
     const { report, overview } = await runReport(inputs, session);
     if (isSvg && (overview === null || report.devices.length === 0))
       throw new MbfError(
@@ -100,14 +94,7 @@ Pages of other answers: diff --html, bisect report --html, history --html, timel
   exitCode: () => EXIT.done,
 });
 
-interface Inputs {
-  readonly redact: boolean;
-  readonly run: readonly string[];
-  readonly baseline: string | undefined;
-  readonly repo: string | undefined;
-  readonly devices: number;
-  readonly capacity: { readonly bytes: number } | undefined;
-}
+type Inputs = Values<typeof OPTIONS> & { readonly run: readonly string[] };
 
 async function runReport({ run, baseline, repo, devices, capacity, redact }: Inputs, session: Session) {
   const capacityBytes = capacity?.bytes;
@@ -115,21 +102,17 @@ async function runReport({ run, baseline, repo, devices, capacity, redact }: Inp
     const target = await session.target(run);
     return reportOf(target, { capacityBytes, operand: run.length === 1 && !redact ? run[0]! : target.run, devices });
   }
-  if (redact)
-    throw new MbfError(
-      'MBF1001',
-      '--redact cannot be combined with --baseline; run `redact` on both runs with one --key',
-    );
+  if (redact) throw misuse('--redact cannot be combined with --baseline; run `redact` on both runs with one --key');
   const [only, ...others] = run;
   if (only === undefined || others.length > 0 || only === '-')
-    throw new MbfError('MBF1001', '--baseline compares two runs: name one run, or one path');
+    throw misuse('--baseline compares two runs: name one run, or one path');
   const { diffOperands } = await import('../../diff-operands.js');
   const peak = parseMoment('peak');
   const { diff, targets } = await diffOperands(
     [baseline, only],
     {
       limits: { sites: 25, minBytes: 0, maxGrowth: undefined },
-      ...{ moments: [peak, peak], matchStep: false, allRanks: false, repo },
+      ...{ moments: [peak, peak], rank: undefined, device: undefined, matchStep: false, allRanks: false, repo },
     },
     session,
   );
@@ -158,16 +141,14 @@ function checkOutput(file: string, force: boolean): void {
 
 /** On a machine without a desktop, one line on standard error gives the path of the file. */
 function openInBrowser(file: string, { env, err }: Context): void {
-  const [program, ...before] = commandOf(process.platform, env['BROWSER']);
+  const ofPlatform = new Map([
+    ['darwin', 'open'],
+    ['win32', 'explorer'],
+  ]).get(process.platform);
+  const program = env['BROWSER'] || (ofPlatform ?? 'xdg-open');
   const failed = (): void => err(`no browser can be opened here; the page is ${resolve(file)}\n`);
   // Its own session: the browser outlives this process, and a signal to it does not reach the browser.
-  const child = spawn(program, [...before, resolve(file)], { env, detached: true, stdio: 'ignore' });
+  const child = spawn(program, [resolve(file)], { env, detached: true, stdio: 'ignore' });
   child.on('error', failed);
   child.on('spawn', () => child.unref());
-}
-
-function commandOf(platform: NodeJS.Platform, browser: string | undefined): [string, ...string[]] {
-  if (browser !== undefined && browser !== '') return [browser];
-  if (platform === 'darwin') return ['open'];
-  return platform === 'win32' ? ['explorer'] : ['xdg-open'];
 }

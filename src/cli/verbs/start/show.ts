@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { sourceLines } from '../../../ingest/read/source-lines.js';
-import { MbfError } from '../../../model/errors.js';
 import { showDocument } from '../../../report/start/show-document.js';
 import { combinationRules, wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { diagnoseTarget } from '../../ask-diagnosis.js';
 import { defineVerb } from '../../define-verb.js';
-import { capacity, count, countOrAll, operand, option, RUN } from '../../options.js';
+import { capacity, count, countOrAll, operand, option, RUN, wrong } from '../../options.js';
 
 const HANDLE = /^[eE]\d{1,4}$/;
 
@@ -21,13 +20,9 @@ export const verb = defineVerb({
     limit: option('--limit <n>', 'rows to show; 0 = all', countOrAll, '20'),
     capacity: capacity('as given to diagnose'),
   },
-  examples: ['show', 'show E3', 'show E3 runs/llama3-70b-sft --limit 0', 'show accounting night-shift --json'],
   async ask({ first, second, verdict, limit, capacity }, session) {
     if (first !== undefined && !isHandle(first) && /^[\w-]+$/.test(first) && !existsSync(first) && second.length > 0)
-      throw new MbfError(
-        'MBF1001',
-        `invalid handle ${JSON.stringify(first)}; expected E1, E2, … or ${SHOW_WORDS.join(', ')}`,
-      );
+      throw wrong('handle', first, `E1, E2, … or ${SHOW_WORDS.join(', ')}`);
     const handle = isHandle(first) ? (HANDLE.test(first) ? first.toUpperCase() : first) : undefined;
     const target = await session.target(runOf(first, second));
     const diagnosis = await diagnoseTarget(target, { capacityBytes: capacity?.bytes }, { advises: false });

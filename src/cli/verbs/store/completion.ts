@@ -8,12 +8,6 @@ export const verb = defineVerb({
   name: 'completion',
   storeless: true,
   operands: { what: operand('<shell>', 'bash, zsh, fish, or man for the man page', oneOf([...SHELLS, 'man'])) },
-  examples: [
-    'doctor completion bash > ~/.local/share/bash-completion/completions/mbforensics',
-    'doctor completion zsh > ~/.zfunc/_mbforensics',
-    'doctor completion fish > ~/.config/fish/completions/mbforensics.fish',
-    'doctor completion man | man -l -',
-  ],
   ask({ what }, session): CompletionResult {
     // Of `doctor completion`, the program is above `doctor`.
     const program = session.program.parent ?? session.program;

@@ -1,9 +1,10 @@
+import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
-import type { listSnapshots } from '../../../derive/run/names/snapshots.js';
+import { dirname, extname, join } from 'node:path';
 import type { Moment } from '../../../derive/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
+import { sumOf } from '../../../model/lists.js';
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -16,14 +17,11 @@ import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
 import { resourcesOf } from '../../operands.js';
-import { CSV_RAW, flag, oneOf, operand, option, REDACT, type Values } from '../../options.js';
+import { CSV_RAW, flag, misuse, oneOf, operand, option, REDACT, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { type CommonOptions, demandSnapshots, type Session } from '../../session.js';
 import type { Target } from '../../target.js';
 import { version } from '../../version.js';
-
-const ROW_FORMATS: readonly ExportFormat[] = ['parquet', 'csv'];
-const BINARY_FORMATS: readonly ExportFormat[] = ['parquet', 'pprof'];
 
 /** Names that other tools give such files, the longest first. */
 const FORMAT_OF_NAME: readonly (readonly [suffix: string, format: ExportFormat])[] = [
@@ -78,22 +76,11 @@ export const verb = defineVerb({
     ),
   },
   options: OPTIONS,
-  examples: [
-    'export snapshot_oom_rank-3.pickle --at oom -o live.svg',
-    'export --as folded | flamegraph.pl --countname bytes > peak.svg',
-    'export snapshot_oom_rank-3.pickle --at oom -o oom.pb.gz',
-    'export night-shift/3/snapshot#1 -o peak.speedscope.json',
-    'export snapshot_oom_rank-3.pickle --as snapshot-json --at oom -o oom.json',
-    'export --table event -o event.parquet',
-    'export --table all --as parquet -o lake/',
-    'export --query "SELECT action, count(*) FROM event GROUP BY ALL" --as csv',
-  ],
-  async ask({ snapshot, ...options }, session): Promise<Exported | undefined> {
+  async ask({ snapshot, ...options }, session) {
     const plan = planOf(options, session.context);
-    const result = await (plan.kind === 'rows'
-      ? exportRows(session, snapshot, plan)
-      : exportSnapshotAs(session, snapshot, options, plan));
+    const result = await (isOfRows(plan.format) ? exportRows : exportSnapshotAs)(session, snapshot, options, plan);
     if (result === undefined) return undefined;
+    // Loaded only where a file is written.
     const { exportText } = await import('../../../report/store/export/export-text.js');
     return { result, text: exportText(result) };
   },
@@ -101,123 +88,109 @@ export const verb = defineVerb({
   render: ({ text }) => text,
 });
 
-/** The text is rendered in `ask`: its module is loaded only where a file is written. */
-interface Exported {
-  readonly result: ExportResult;
-  readonly text: string;
-}
-
 interface Plan {
   readonly format: ExportFormat;
   /** Undefined: standard output. */
   readonly output: string | undefined;
   readonly force: boolean;
-}
-interface RowsPlan extends Plan {
-  readonly kind: 'rows';
-  readonly table: string | undefined;
-  readonly query: string | undefined;
-  readonly csvRaw: boolean;
-}
-interface SnapshotPlan extends Plan {
-  readonly kind: 'snapshot';
   /** Undefined: the one that a diagnosis is about. */
   readonly device: number | 'all' | undefined;
 }
 
-/** Whatever is wrong with the options alone is MBF1001, before anything is opened. */
-function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
-  const wrong = (fact: string): never => {
-    throw new MbfError('MBF1001', fact);
-  };
-  const output = options.output === '-' ? undefined : options.output;
-  const named = FORMAT_OF_NAME.find(([suffix]) => output?.toLowerCase().endsWith(suffix))?.[1];
-  const format = options.as ?? named;
-  const extension = output === undefined ? '' : extname(output);
-  if (format === undefined && extension !== '') {
-    const known = FORMAT_OF_NAME.map(([suffix]) => suffix).join(', ');
-    return wrong(`--output: unknown extension ${JSON.stringify(extension)}; expected one of ${known}, or --as`);
-  }
-  if (format === undefined) return wrong(`no format: --as is one of ${EXPORT_FORMATS.join(', ')}`);
-  const { table, query } = options;
-  const isRows = ROW_FORMATS.includes(format);
-  if (!isRows && (table !== undefined || query !== undefined))
-    return wrong(`--table and --query are written as ${ROW_FORMATS.join(' or ')}, not as ${format}`);
-  if (isRows && (table === undefined) === (query === undefined))
-    return wrong(`--as ${format} needs either --table or --query`);
-  const folded = options.withState || options.withSegments;
-  if (folded && format !== 'folded') return wrong('--with-state and --with-segments are options of --as folded');
-  if (isRows || format === 'snapshot-json') {
-    if (options.rawFrames) return wrong(`--raw-frames does nothing for --as ${format}`);
-  }
-  if (isRows && (options.at !== undefined || options.device !== undefined))
-    return wrong('--at and --device are about a snapshot; a --query can contain the same condition');
-  if (table === 'all' && output === undefined) return wrong('--table all needs a directory as --output');
-  if (output === undefined) {
-    if (options.json) return wrong('--json describes the written file; name one with --output');
-    if (BINARY_FORMATS.includes(format) && context.isTerminal)
-      return wrong(`${format} is binary and standard output is a terminal; name a file with --output`);
-  } else if (output === '') return wrong('--output is empty');
-  const { force, csvRaw } = options;
-  if (csvRaw && format !== 'csv') return wrong('--csv-raw is an option of --as csv');
-  if (isRows) return { kind: 'rows', format, output, force, table, query, csvRaw };
-  const { device = format === 'snapshot-json' ? 'all' : undefined } = options;
-  if (device !== undefined && device !== 'all' && !/^\d{1,4}$/.test(device))
-    return wrong(`invalid --device ${JSON.stringify(device)}; expected a device number, or all`);
-  return {
-    kind: 'snapshot',
-    format,
-    output,
-    force,
-    device: device === undefined || device === 'all' ? device : Number(device),
-  };
-}
+const isOfRows = (format: ExportFormat): boolean => format === 'parquet' || format === 'csv';
 
-/** The result without what only some formats have. */
-function written(format: ExportFormat, file: string, bytes: number): ExportResult {
-  return {
-    schema: 'mbforensics/export@1',
-    format,
-    file,
-    bytes,
-    rows: null,
-    stacks: null,
-    sum_bytes: null,
-    handle: null,
-    moment: null,
-    devices: [],
-    tables: [],
-  };
+/** Whatever is wrong with the options alone is MBF1001, before anything is opened. */
+function planOf(options: Options, context: Context): Plan {
+  const { table, query, force, withState, withSegments } = options;
+  const output = options.output === '-' ? undefined : options.output;
+  const format = options.as ?? FORMAT_OF_NAME.find(([suffix]) => output?.toLowerCase().endsWith(suffix))?.[1];
+  if (format === undefined) {
+    const extension = JSON.stringify(extname(output ?? ''));
+    const known = FORMAT_OF_NAME.map(([suffix]) => suffix).join(', ');
+    throw misuse(
+      extension === '""'
+        ? `no format: --as is one of ${EXPORT_FORMATS.join(', ')}`
+        : `--output: unknown extension ${extension}; expected one of ${known}, or --as`,
+    );
+  }
+  const isRows = isOfRows(format);
+  const { device = format === 'snapshot-json' ? 'all' : undefined } = options;
+  const faults: readonly (readonly [isWrong: boolean | undefined, fact: string])[] = [
+    [!isRows && (table ?? query) !== undefined, `--table and --query are written as parquet or csv, not as ${format}`],
+    [isRows && (table === undefined) === (query === undefined), `--as ${format} needs either --table or --query`],
+    [(withState || withSegments) && format !== 'folded', '--with-state and --with-segments are options of --as folded'],
+    [(isRows || format === 'snapshot-json') && options.rawFrames, `--raw-frames does nothing for --as ${format}`],
+    [
+      isRows && (options.at ?? options.device) !== undefined,
+      '--at and --device are about a snapshot; a --query can contain the same condition',
+    ],
+    [table === 'all' && output === undefined, '--table all needs a directory as --output'],
+    [output === undefined && options.json !== undefined, '--json describes the written file; name one with --output'],
+    [
+      output === undefined && context.isTerminal && (format === 'parquet' || format === 'pprof'),
+      `${format} is binary and standard output is a terminal; name a file with --output`,
+    ],
+    [output === '', '--output is empty'],
+    [options.csvRaw && format !== 'csv', '--csv-raw is an option of --as csv'],
+    [
+      device !== undefined && device !== 'all' && !/^\d{1,4}$/.test(device),
+      `invalid --device ${JSON.stringify(device)}; expected a device number, or all`,
+    ],
+  ];
+  const fault = faults.find(([isWrong]) => isWrong);
+  if (fault !== undefined) throw misuse(fault[1]);
+  return { format, output, force, device: device === undefined || device === 'all' ? device : Number(device) };
 }
 
 type Figures = Partial<Omit<ExportResult, 'schema' | 'format' | 'file' | 'bytes'>>;
+
+/** The result: null and empty where `figures` lack what only some formats have. */
+function written({ format }: Plan, file: string, bytes: number, figures: Figures): ExportResult {
+  const none = { rows: null, stacks: null, sum_bytes: null, handle: null, moment: null, devices: [], tables: [] };
+  return { schema: 'mbforensics/export@1', format, file, bytes, ...none, ...figures };
+}
 
 /** Makes one file: `fill` writes it under a working name and returns its figures; then it is moved to its place. */
 async function writeFile(
   plan: Plan & { readonly output: string },
   fill: (work: string) => Promise<Figures>,
 ): Promise<ExportResult> {
+  const { output, force } = plan;
   const { checkFree, placeOf, putInPlace, withWorkDirectory } = await import('../../output-file.js');
-  checkFree(plan.output, plan.force);
-  const place = placeOf(plan.output);
-  return withWorkDirectory(place.parent, plan.output, async (directory): Promise<ExportResult> => {
+  checkFree(output, force);
+  return withWorkDirectory(placeOf(output).parent, output, async (directory): Promise<ExportResult> => {
     const work = join(directory, 'export');
     const figures = await fill(work);
-    const bytes = putInPlace(work, plan.output, plan.force);
-    return { ...written(plan.format, plan.output, bytes), ...figures };
+    return written(plan, output, putInPlace(work, output, force), figures);
   });
+}
+
+/** Makes what `fill` writes the output: a file, or, without a result, standard output. */
+async function writePieces(
+  plan: Plan,
+  context: Context,
+  fill: (sink: TextSink) => Promise<Figures>,
+  exact = false,
+): Promise<ExportResult | undefined> {
+  const { standardOutput, writeTextFile } = await import('../../output-file.js');
+  const { output } = plan;
+  if (output !== undefined) return writeFile({ ...plan, output }, (work) => writeTextFile(work, output, fill));
+  const sink = standardOutput(context, exact);
+  await fill(sink);
+  sink.end();
+  return undefined;
 }
 
 async function exportSnapshotAs(
   session: Session,
   operand: string | undefined,
   options: Options,
-  plan: SnapshotPlan,
+  plan: Plan,
 ): Promise<ExportResult | undefined> {
   const { context } = session;
   const { parseMoment } = await import('../../../derive/trace/moment.js');
+  const { checkFree } = await import('../../output-file.js');
   const moment = options.at === undefined ? undefined : parseMoment(options.at);
-  const { checkFree, standardOutput, writeBytes, writeTextFile } = await import('../../output-file.js');
   const { output, format } = plan;
   if (output !== undefined) checkFree(output, plan.force);
   const target = await session.target(operand);
@@ -228,37 +201,28 @@ async function exportSnapshotAs(
   const about = { snapshotId, path, handle, rank, form, device };
   if (format === 'snapshot-json') {
     const { exportSnapshot } = await import('../../../findings/export/export-snapshot.js');
-    const exported = await exportSnapshot(store, about, moment);
-    noteMissing(context, exported.missing, exported.moment);
-    const fill = async (sink: TextSink): Promise<void> => {
-      for await (const piece of exported.pieces) sink.write(visibleJson(piece));
-    };
-    if (output === undefined) return toStandardOutput(standardOutput(context), fill);
-    return writeFile({ ...plan, output }, async (work) => {
-      await writeTextFile(work, output, fill);
-      const { devices, moment: at } = exported;
-      return { rows: exported.entries(), handle, moment: at, devices };
+    const { missing, pieces, entries, moment: at, devices } = await exportSnapshot(store, about, moment);
+    noteMissing(context, missing, at);
+    return writePieces(plan, context, async (sink) => {
+      for await (const piece of pieces) sink.write(visibleJson(piece));
+      return { rows: entries(), handle, moment: at, devices };
     });
   }
   const { liveStacks } = await import('../../../findings/export/export-live-stacks.js');
-  const states = options.withState || options.withSegments;
-  const live = await liveStacks(store, about, moment ?? { kind: 'peak' }, {
-    rawFrames: options.rawFrames,
-    holes: states,
-    segments: options.withSegments,
-  });
+  const { rawFrames, withSegments: segments } = options;
+  const states = options.withState || segments;
+  const live = await liveStacks(store, about, moment ?? { kind: 'peak' }, { rawFrames, holes: states, segments });
   noteMissing(context, live.missing, options.at ?? 'peak');
   const { content, stacks, sumBytes } = await encode(live, format, states);
-  if (output !== undefined)
-    return writeFile({ ...plan, output }, async (work) => {
-      if (content instanceof Uint8Array) writeBytes(work, output, content);
-      else await writeTextFile(work, output, (sink) => writeLines(sink, content));
-      return { ...liveFigures(live, options), stacks, sum_bytes: sumBytes };
-    });
-  if (!(content instanceof Uint8Array))
-    return toStandardOutput(standardOutput(context), (sink) => writeLines(sink, content));
-  context.bytes(content);
-  return undefined;
+  return writePieces(plan, context, async (sink) => {
+    for (const piece of content) sink.write(piece);
+    return {
+      ...{ handle, moment: options.at ?? 'peak', stacks, sum_bytes: sumBytes },
+      devices: live.devices.map(({ device, seq, activeBytes, reservedBytes, basis }) => ({
+        ...{ device, seq, active_bytes: activeBytes, reserved_bytes: reservedBytes, basis },
+      })),
+    };
+  });
 }
 
 /** The device of a file about one, with a note where the snapshot has others. */
@@ -278,24 +242,7 @@ async function deviceOf(
   return device;
 }
 
-type Lines = readonly string[];
-
-function writeLines(sink: TextSink, lines: Lines): void {
-  for (const line of lines) sink.write(line);
-}
-
-async function toStandardOutput(sink: TextSink, fill: (sink: TextSink) => Promise<void> | void): Promise<undefined> {
-  await fill(sink);
-  sink.end();
-}
-
-interface Encoded {
-  readonly content: Lines | Uint8Array;
-  readonly stacks: number;
-  readonly sumBytes: number;
-}
-
-async function encode(live: LiveStacks, format: ExportFormat, states: boolean): Promise<Encoded> {
+async function encode(live: LiveStacks, format: ExportFormat, states: boolean) {
   const exporter = `mbforensics ${version()}`;
   if (format === 'folded') {
     const { foldedStacks } = await import('../../../report/store/export/folded.js');
@@ -316,21 +263,7 @@ async function encode(live: LiveStacks, format: ExportFormat, states: boolean): 
   }
   const { pprof } = await import('../../../report/store/export/pprof.js');
   const stacks = live.devices.reduce((sum, device) => sum + device.samples.length, 0);
-  return { content: pprof(live, exporter), stacks, sumBytes };
-}
-
-function liveFigures(live: LiveStacks, options: Options): Figures {
-  return {
-    handle: live.handle,
-    moment: options.at ?? 'peak',
-    devices: live.devices.map(({ device, seq, activeBytes, reservedBytes, basis }) => ({
-      device,
-      seq,
-      active_bytes: activeBytes,
-      reserved_bytes: reservedBytes,
-      basis,
-    })),
-  };
+  return { content: [pprof(live, exporter)], stacks, sumBytes };
 }
 
 function noteMissing(context: Context, missing: readonly number[], moment: string): void {
@@ -339,10 +272,8 @@ function noteMissing(context: Context, missing: readonly number[], moment: strin
   context.err(`mbforensics: ${devices} left out: no moment ${moment}\n`);
 }
 
-type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
-
 /** A file shows one snapshot; MBF1002 if the operand has none or several. */
-async function oneSnapshot(target: Target): Promise<SnapshotRow> {
+async function oneSnapshot(target: Target) {
   const { listSnapshots } = await import('../../../derive/run/names/snapshots.js');
   const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
   const [snapshot, ...others] = await listSnapshots(target.store, filter);
@@ -359,102 +290,84 @@ async function oneSnapshot(target: Target): Promise<SnapshotRow> {
 async function exportRows(
   session: Session,
   operand: string | undefined,
-  plan: RowsPlan,
+  options: Options,
+  plan: Plan,
 ): Promise<ExportResult | undefined> {
-  const { context, common } = session;
-  const files = await import('../../output-file.js');
-  const { output, format, table } = plan;
-  if (output !== undefined && table !== 'all') files.checkFree(output, plan.force);
+  const { csvRaw, table, query } = options;
+  const { output, format } = plan;
+  const { checkFree, sendFile, withWorkDirectory } = await import('../../output-file.js');
+  if (output !== undefined && table !== 'all') checkFree(output, plan.force);
   const opened = await session.store(operand);
   session.note(opened);
   // Parquet is written by DuckDB, which may write nothing: the store is opened again with one directory allowed, made
   // for this file.
-  let reopened: Store | undefined;
   const storeFor = async (directory: string): Promise<Store> => {
-    if (format !== 'parquet') return opened.store;
-    if (reopened === undefined) {
-      await opened.store.close();
-      const how = { mode: 'read', exchangeDirectory: directory, ...resourcesOf(common) } as const;
-      reopened = session.keep(await openStore(opened.store.file, how));
-    }
-    return reopened;
+    if (format === 'csv') return opened.store;
+    await opened.store.close();
+    const how = { mode: 'read', exchangeDirectory: directory, ...resourcesOf(session.common) } as const;
+    return session.keep(await openStore(opened.store.file, how));
   };
   const relations = (await opened.store.all('store.relations')).map((row) => row.name);
-  if (table === 'all') return exportTables({ ...plan, output: output! }, relations, storeFor);
-  const select = selectOf(plan, relations);
-  if (output !== undefined)
-    return writeFile({ ...plan, output }, async (work) => ({
-      rows: await writeRows(await storeFor(files.parentOf(work)), select, plan, work, output),
-    }));
-  if (format === 'csv') {
-    const sink = files.standardOutput(context, plan.csvRaw);
-    await writeCsv(opened.store, select, sink, plan.csvRaw);
-    sink.end();
-  } else
-    await files.withWorkDirectory(tmpdir(), tmpdir(), async (directory) => {
-      const work = join(directory, 'export');
-      await writeRows(await storeFor(directory), select, plan, work, 'standard output');
-      await files.sendFile(work);
-    });
-  return undefined;
-}
-
-function selectOf(plan: RowsPlan, relations: readonly string[]): string {
-  if (plan.query !== undefined) return plan.query;
-  const { table } = plan;
-  if (!relations.includes(table!))
+  if (table === 'all') return exportTables({ ...plan, output: output! }, relations, storeFor, csvRaw);
+  if (table !== undefined && !relations.includes(table))
     throw new MbfError(
       'MBF1006',
       `the store has no table or view ${JSON.stringify(table)}; it has ${relations.join(', ')}`,
     );
-  return wholeTable(table!);
+  const select = query ?? wholeTable(table!);
+  if (format === 'csv')
+    return writePieces(
+      plan,
+      session.context,
+      async (sink) => ({ rows: await writeCsv(opened.store, select, sink, csvRaw) }),
+      csvRaw,
+    );
+  if (output !== undefined)
+    return writeFile({ ...plan, output }, async (work) => ({
+      rows: await writeParquet(await storeFor(dirname(work)), select, work, output),
+    }));
+  await withWorkDirectory(tmpdir(), tmpdir(), async (directory) => {
+    const work = join(directory, 'export');
+    await writeParquet(await storeFor(directory), select, work, 'standard output');
+    await sendFile(work);
+  });
+  return undefined;
 }
 
 /** Each table and view into one file of a directory, which is put in place when all of them are whole. */
 async function exportTables(
-  plan: RowsPlan & { readonly output: string },
+  plan: Plan & { readonly output: string },
   relations: readonly string[],
   storeFor: (directory: string) => Promise<Store>,
+  csvRaw: boolean,
 ): Promise<ExportResult> {
-  const { checkFree, makeDirectory, placeOf, putDirectoryInPlace, sizeOf, withWorkDirectory } = await import(
+  const { checkFree, placeOf, putDirectoryInPlace, withWorkDirectory, writeTextFile, writing } = await import(
     '../../output-file.js'
   );
-  const { output, format } = plan;
+  const { output, format, force } = plan;
   const nameOf = (table: string): string => `${table}.${format}`;
-  for (const table of relations) checkFree(join(output, nameOf(table)), plan.force);
+  for (const table of relations) checkFree(join(output, nameOf(table)), force);
   return withWorkDirectory(placeOf(output).parent, output, async (directory): Promise<ExportResult> => {
-    const work = makeDirectory(join(directory, 'export'), output);
+    const folder = join(directory, 'export');
+    writing(output, () => mkdirSync(folder));
+    const store = await storeFor(directory);
     const tables: ExportResult['tables'][number][] = [];
     for (const table of relations) {
-      const file = join(work, nameOf(table));
-      const shown = join(output, nameOf(table));
-      const rows = await writeRows(await storeFor(directory), wholeTable(table), plan, file, shown);
-      tables.push({ table, file: join(output, nameOf(table)), bytes: sizeOf(file), rows });
+      const [work, file] = [join(folder, nameOf(table)), join(output, nameOf(table))];
+      const select = wholeTable(table);
+      const rows = await (format === 'csv'
+        ? writeTextFile(work, file, (sink) => writeCsv(store, select, sink, csvRaw))
+        : writeParquet(store, select, work, file));
+      tables.push({ table, file, bytes: statSync(work).size, rows });
     }
-    putDirectoryInPlace(work, output, relations.map(nameOf), plan.force);
-    const sum = (pick: (table: ExportResult['tables'][number]) => number): number =>
-      tables.reduce((total, table) => total + pick(table), 0);
-    const bytes = sum((table) => table.bytes);
-    return { ...written(format, output, bytes), rows: sum((table) => table.rows), tables };
+    putDirectoryInPlace(folder, output, relations.map(nameOf), force);
+    const bytes = sumOf(tables.map((table) => table.bytes));
+    return written(plan, output, bytes, { rows: sumOf(tables.map(({ rows }) => rows)), tables });
   });
 }
 
-/** Returns how many rows `select` gave. */
-async function writeRows(
-  store: Store,
-  select: string,
-  { format, csvRaw }: Pick<RowsPlan, 'format' | 'csvRaw'>,
-  work: string,
-  shown: string,
-): Promise<number> {
-  if (format === 'csv') {
-    const { writeTextFile } = await import('../../output-file.js');
-    let rows = 0;
-    await writeTextFile(work, shown, async (sink) => {
-      rows = await writeCsv(store, select, sink, csvRaw);
-    });
-    return rows;
-  }
+/** As {@link writeCsv}; errors name `shown`. */
+async function writeParquet(store: Store, select: string, work: string, shown: string): Promise<number> {
   const { copyToParquet } = await import('../../../store/read-only-sql.js');
   try {
     return await copyToParquet(store, select, work);
@@ -466,6 +379,7 @@ async function writeRows(
   }
 }
 
+/** Returns how many rows `select` gave. */
 async function writeCsv(store: Store, select: string, sink: TextSink, exact: boolean): Promise<number> {
   const { streamReadOnly } = await import('../../../store/read-only-sql.js');
   const { csvLine } = await import('../../../report/store/sql-text.js');

@@ -9,7 +9,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { onInterrupt } from '../../interrupt.js';
 import { resourcesOf } from '../../operands.js';
-import { flag, operand, option } from '../../options.js';
+import { flag, misuse, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { progressOf } from '../../progress.js';
 
@@ -28,15 +28,9 @@ export const verb = defineVerb({
     explain: flag('--explain', 'list for every file which parser was chosen and why'),
     quiet: flag('-q, --quiet', 'no progress'),
   },
-  examples: [
-    'ingest runs/llama3-70b-sft',
-    'ingest runs/ --each --label golden',
-    'ingest train.log snapshot_oom_rank-3.pickle --run night-shift',
-    'ingest runs/x --explain',
-  ],
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, followLinks, explain } = given;
-    if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
+    if (run !== undefined && each) throw misuse('--run and --each cannot be combined');
     const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
     sweepTemporaryFiles();

@@ -1,9 +1,8 @@
-import { MbfError } from '../../../model/errors.js';
 import type { RedactResult } from '../../../model/results/redact.js';
 import { redactDocument } from '../../../report/store/redact-document.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { flag, KEY, operand, option } from '../../options.js';
+import { flag, KEY, misuse, operand, option } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'redact',
@@ -14,20 +13,13 @@ export const verb = defineVerb({
     force: flag('--force', 'replace a directory that redact wrote'),
     check: flag('--check', 'write nothing; exit 1 if the files have what looks like a name or a key'),
   },
-  examples: [
-    'export redact runs/llama3-70b-sft -o for-the-issue',
-    'export redact runs/tuesday -o tuesday --key for-the-issue-names.json',
-    'export redact for-the-issue --check',
-  ],
-  notes: `The copy has other names for users, hosts, paths, projects, private code and ids, and no secrets. They have the
-length of the original, and the diagnosis is compared with that of the original. DIR-names.json has the key and the original names: keep it.`,
   async ask({ run, output, key, force, check }, session): Promise<RedactResult> {
     const { checkBundle, redactRun } = await import('../../redact-run.js');
     if (!check) {
-      if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
+      if (output === undefined) throw misuse('name the new directory with --output, or give --check');
       return redactRun(run, { output, key, force }, session.context);
     }
-    if (output !== undefined) throw new MbfError('MBF1001', '--check cannot be combined with --output');
+    if (output !== undefined) throw misuse('--check cannot be combined with --output');
     const suspicious = await checkBundle(run);
     return {
       schema: 'mbforensics/redact@1',

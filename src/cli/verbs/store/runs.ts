@@ -7,7 +7,6 @@ import { operand } from '../../options.js';
 export const verb = defineVerb({
   name: 'runs',
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
-  examples: ['runs', 'runs --json', 'runs --db golden.duckdb'],
   async ask({ path }, session): Promise<RunsResult> {
     const { store } = await session.store(path);
     const rows = await store.all('store.runs', { run_id: null });

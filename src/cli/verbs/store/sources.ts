@@ -8,7 +8,6 @@ import { storedFailure } from '../../path-store.js';
 export const verb = defineVerb({
   name: 'sources',
   operands: { path: operand('[path]', 'the files of a path instead of the store') },
-  examples: ['runs sources', 'runs sources runs/llama3-70b-sft', 'runs sources --json'],
   async ask({ path }, session): Promise<SourcesResult> {
     const { store } = await session.store(path);
     const rows = await store.all('store.sources', { run_id: null });

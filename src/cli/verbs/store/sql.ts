@@ -4,7 +4,8 @@ import { toJson } from '../../../report/json.js';
 import { documentText } from '../../../report/render/text.js';
 import { csvLine, jsonLine, SQL_FORMATS, sqlDocument, sqlLibraryText } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { CSV_RAW, countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
+import { CSV_RAW, countOrAll, flag, misuse, oneOf, operand, option, text } from '../../options.js';
+import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
   name: 'sql',
@@ -23,15 +24,6 @@ export const verb = defineVerb({
     csvRaw: CSV_RAW,
     list: flag('--list', 'tables, views and macros of the analysis library with their columns, or the one named'),
   },
-  examples: [
-    'sql --list',
-    'sql --list verdict',
-    'sql "SHOW TABLES"',
-    'sql "FROM peak_component ORDER BY bytes DESC" runs/llama3-70b-sft',
-    'sql "SELECT action, count(*) FROM event GROUP BY ALL ORDER BY 2 DESC"',
-    'sql "SELECT * FROM incident" runs/llama3-70b-sft --format jsonl',
-    'sql - --format csv < query.sql',
-  ],
   async ask({ statement, path, format: wanted, limit, csvRaw, list, json }, session) {
     if (list) {
       const { describeLibrary } = await import('../../../store/install-library.js');
@@ -40,11 +32,10 @@ export const verb = defineVerb({
         throw new MbfError('MBF1002', `no table, view or macro is named ${JSON.stringify(statement)}`);
       return { library };
     }
-    if (statement === undefined)
-      throw new MbfError('MBF1001', 'no statement was given; --list shows the named queries');
+    if (statement === undefined) throw misuse('no statement was given; --list shows the named queries');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
-    if (csvRaw && format !== 'csv') throw new MbfError('MBF1001', '--csv-raw is an option of --format csv');
-    const select = statement === '-' ? await readInput() : statement;
+    if (csvRaw && format !== 'csv') throw misuse('--csv-raw is an option of --format csv');
+    const select = statement === '-' ? await readTextFile('-') : statement;
     const { context } = session;
     const { store } = await session.store(path);
     const { runReadOnly, streamReadOnly } = await import('../../../store/read-only-sql.js');
@@ -70,9 +61,3 @@ export const verb = defineVerb({
         ? toJson(answer.result)
         : documentText(sqlDocument(answer.result)),
 });
-
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
-}

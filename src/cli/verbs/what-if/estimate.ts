@@ -1,11 +1,10 @@
 import { readRunInputs } from '../../../derive/estimate/run-inputs.js';
 import { describeEstimate, questionOfJson, questionOfRun } from '../../../findings/estimate/describe-estimate.js';
-import { MbfError } from '../../../model/errors.js';
 import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { estimateDocument } from '../../../report/what-if/estimate-document.js';
 import { worded } from '../../../report/words/worded.js';
 import { defineVerb } from '../../define-verb.js';
-import { choice, option, repeated, sizeAboveZero } from '../../options.js';
+import { choice, misuse, option, pair, repeated, sizeAboveZero } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
@@ -20,24 +19,22 @@ export const verb = defineVerb({
       ESTIMATE_MODELS,
       'mbforensics',
     ),
-    set: repeated('--set <key=value>', 'change an input and show what it does; may be repeated', keyValue),
+    set: repeated(
+      '--set <key=value>',
+      'change an input and show what it does; may be repeated',
+      pair('KEY=VALUE such as tp=8'),
+    ),
     deviceBytes: option(
       '--device-memory <size>',
       "the device's total memory, e.g. 80GiB; default: the run's own",
-      sizeAboveZero(', e.g. 80GiB'),
+      sizeAboveZero,
     ),
   },
-  examples: [
-    'estimate --run runs/llama3-70b-sft',
-    'estimate --config run_config.yaml --set world=32 --device-memory 80GiB',
-    'estimate --run night-shift --set tp=8 --set recompute_modules=mlp',
-    'estimate --inputs layout.json --model megatron-bridge --json',
-  ],
   async ask({ config, run: operand, inputs, model, set, deviceBytes }, session) {
     const device = deviceBytes === undefined ? null : { bytes: deviceBytes, source: '--device-memory' };
     const asked = { model, set, device };
     if ([config, operand, inputs].filter((given) => given !== undefined).length > 1)
-      throw new MbfError('MBF1001', '--config, --run and --inputs exclude each other');
+      throw misuse('--config, --run and --inputs exclude each other');
     if (inputs !== undefined)
       return worded(describeEstimate(questionOfJson(await readTextFile(inputs), inputs, asked)));
     const { store, runId, run } = await session.target(config === undefined ? operand : `path:${config}`);
@@ -45,9 +42,3 @@ export const verb = defineVerb({
   },
   document: estimateDocument,
 });
-
-function keyValue(text: string): readonly [string, string] {
-  const at = text.indexOf('=');
-  if (at <= 0) throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE such as tp=8`);
-  return [text.slice(0, at).trim(), text.slice(at + 1)];
-}

@@ -7,11 +7,6 @@ export const verb = defineVerb({
   name: 'replay',
   operands: { snapshot: SNAPSHOT },
   options: { device: ONLY_DEVICE },
-  examples: [
-    'whatif replay snapshot_oom_rank-3.pickle',
-    'whatif replay night-shift --json',
-    'whatif replay night-shift/3/snapshot#1 --device 0',
-  ],
   async ask({ snapshot, device }, session) {
     const { store, filter } = await session.snapshots(snapshot);
     return describeReplays(store, filter, device);

@@ -13,11 +13,6 @@ export const verb = defineVerb({
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
     rules: option('--rules <file>', 'attribution rules of your own (YAML)'),
   },
-  examples: [
-    'estimate residual',
-    'estimate residual runs/llama3-70b-sft',
-    'estimate residual night-shift --at oom --json',
-  ],
   async ask({ snapshot, moment, rules: file }, session) {
     const rules = await readRules(file);
     const { store, runId, run, handle } = await session.snapshots(snapshot);
