@@ -19,8 +19,8 @@ export interface PageHead {
 
 /** Its lead or title, and the other paragraphs that it begins with. */
 export function documentHead(badge: string, tone: Tone, shown: Document): PageHead {
-  const rest = documentRest(shown);
-  const words = shown.parts.slice(0, shown.parts.length - rest.length) as Paragraph[];
+  const left = documentRest(shown);
+  const words = shown.parts.slice(0, shown.parts.length - left.length) as Paragraph[];
   const lead = words.find(({ style }) => style === 'lead');
   return {
     ...{ tone, badge, title: plainText(lead?.text ?? shown.title), boxes: [], below: null },

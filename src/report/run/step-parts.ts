@@ -17,7 +17,7 @@ export function stepParts({ steps, zoomed }: TimelineTrace, limit: number | unde
     partial: shown.some((step) => step.partial !== null),
   };
   return [
-    d.paragraph(textOf(steps.origin, steps, { names: annotations.slice(0, MOST_NAMES) })),
+    d.paragraph(textOf(steps.origin, steps, { names: annotations.slice(0, MOST_NAMES).join(', ') || null })),
     d.table(
       shown,
       [
