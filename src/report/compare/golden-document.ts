@@ -69,7 +69,7 @@ export function goldenShowDocument({ schema, name, source, runs, bands }: Golden
           stageSection(runs),
           peakSection(runs),
           d.section('Step time', {}, stepTable(runs)),
-          d.section('Noise between runs', {}, bandTable(bands)),
+          runs.length > 1 && d.section('Noise between runs', {}, bandTable(bands)),
           d.section('Settings', {}, d.facts(surroundings(runs), { key: 'settings' })),
         ]),
   );

@@ -19,13 +19,16 @@ function snapshotSection(snapshot: SnapshotInfo): d.MaybePart {
     .filter(([key, value]) => !isUnusedDivision(key, value))
     .map(([key, value]) => d.code(`${key}=${value}`));
   const about = {
-    features: snapshot.features.join(' '),
     settings: d.joined(settings, ' '),
     host: pinned && pinnedText(pinned),
   };
   return d.section(
     textOf('title', snapshot),
-    { key: 'snapshots', isOneOf: true, fields: { handle, rank, protocol, torch_at_least } },
+    {
+      key: 'snapshots',
+      isOneOf: true,
+      fields: { handle, rank, protocol, torch_at_least, features: snapshot.features },
+    },
     d.facts(factsOf('moment', 'snapshot_facts', about)),
     ...snapshot.devices.map(deviceSection),
     d.section('Notes', {}, d.items(notes.map(noteText), { key: 'notes' })),

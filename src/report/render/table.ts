@@ -98,7 +98,7 @@ export function wrapName(text: string, width: number): string[] {
 function underLines({ under }: TableRow, width: number, start = UNDER.length): string[] {
   const texts = under.map((text) => printable(plainText(text)));
   const longest = maxOf([LEAST_UNDER, ...texts.flatMap((text) => text.split(' ').map((word) => word.length + 2))]);
-  const indent = width - start >= longest ? ' '.repeat(start) : UNDER;
+  const indent = width - start >= longest ? ' '.repeat(Math.max(start, UNDER.length)) : UNDER;
   return texts.flatMap((text) => wrap(`${indent}${text}`, width, `${indent}  `));
 }
 

@@ -27,7 +27,6 @@ export function residualDocument(result: ResidualResult): d.Document {
       lineSection(lines),
       isEmpty && d.paragraph('no snapshot of a known stage and no memory line to compare with'),
       d.itemSection('Assumed', 'assumptions', result.assumptions),
-      d.paragraph('theory alone never shows why a run failed: a published run was estimated at 73.8 GiB and took 54.8'),
     ),
     fields: { run },
   };

@@ -13,7 +13,7 @@ import {
   wordTable,
 } from './fill.js';
 
-const PARTS = /(\{[^}]*\})/;
+const PARTS = /(\{[^{}]{1,120}\})/;
 
 /** The notation is in `fill.ts`. */
 function filled(template: string, figures: Filling): Text {
