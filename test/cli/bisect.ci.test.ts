@@ -129,7 +129,8 @@ describe('bisect', () => {
     expect(cli.expect(0, ['bisect', 'report'], { cwd: directory, env }).stdout).toContain('commit 7');
     const page = cli.expect(0, ['bisect', 'report', '--html', '-'], { cwd: directory, env }).stdout;
     expect(page).toContain('<!doctype html>');
-    expect(page).toMatch(/first bad commit: [0-9a-f]+ commit 7/);
+    expect(page).toContain('bisect: found, confidence high');
+    expect(page).toMatch(/<h1[^>]*>[^\n]{0,200}[0-9a-f]{7} commit 7/);
     expect(execFileSync('git', ['status', '--short'], { cwd: directory, env, encoding: 'utf8' })).toBe('');
   });
 

@@ -50,7 +50,7 @@ export function excerpt(text: string, most = 200): string {
 const FORMS: Readonly<Record<Unit, (value: number) => string>> = {
   bytes: formatBytes,
   change_bytes: (bytes) => (bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes)),
-  count: (count) => (Number.isSafeInteger(count) ? formatCount(count) : figure(count, 4)),
+  count: (count) => (Number.isSafeInteger(count) ? formatCount(count) : figure(count)),
   change: (count) => `${count > 0 ? '+' : ''}${Number.isSafeInteger(count) ? formatCount(count) : figure(count)}`,
   share: shareText,
   change_share: (share) => `${share > 0 ? '+' : ''}${shareText(share)}`,
@@ -84,9 +84,9 @@ export function grouped(value: number, decimals: number): string {
 }
 
 /** A figure as a person would write it: integers whole, others to six digits. */
-export function figure(value: number | null | undefined, digits = 6): string {
+export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
-  return Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
+  return Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
 }
 
 /** `2.31 s`, `1.20 ms`: in the unit of `of`, so that labels of one scale agree. */

@@ -202,7 +202,12 @@ function callParts({ memory_calls, storms }: NsysReport, { limit }: NsysLook): d
       [
         d.names('api', ({ api }) => api, { title: 'calls for memory' }),
         processColumn(),
-        ...d.fieldsOf(calls, ['count', 'times'], ['per_step', 'a step'], 'failed', ['busy_ns', 'time'], 'longest_ns'),
+        ...d.fieldsOf(calls, ['count', 'times']),
+        calls.some(({ per_step: average }) => average !== null) &&
+          d.counts('per_step', ({ per_step: average }) => average && Math.round(10 * average) / 10, {
+            title: 'a step',
+          }),
+        ...d.fieldsOf(calls, 'failed', ['busy_ns', 'time'], 'longest_ns'),
       ],
       { key: 'memory_calls', notes: left(calls, limit) },
     ),
