@@ -54,7 +54,7 @@ describe('inputs that fuzzing has found', () => {
 });
 
 it('a short campaign of every format: nothing', async () => {
-  const inputs = runs(75, 300);
+  const inputs = runs(76, 300);
   const args = ['--inputs', `${inputs}`, '--seed', `${SEED}`, '--jobs', '2', '--program', `${runs(5, 10)}`];
   args.push('--found', join(directory, 'found'));
   const { code, stdout, stderr } = await fuzz(...args);
