@@ -1,6 +1,6 @@
 /** Names similar to an unknown one. */
 
-/** At most `most` names, the likest first: those that hold it, then those that few edits away. */
+/** At most `most` names, the likest first: those that hold it, then those that are few edits away. */
 export function nearest(asked: string, names: readonly string[], most = 5): readonly string[] {
   const wanted = plain(asked);
   if (wanted === '') return [];

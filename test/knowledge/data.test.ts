@@ -1,5 +1,7 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readAllocConf } from '../../src/allocator/settings.js';
 import { lintRules } from '../../src/derive/lint/rules.js';
@@ -406,4 +408,13 @@ describe('knobs', () => {
     const texts = JSON.stringify([KNOBS, DISAGREEMENTS, EXPERIMENTS]);
     expect(texts).not.toMatch(/guides\.md|megatron\.md|\/work\/|\[(?:mem|off|nemo)\]/);
   });
+});
+
+it('no phrase has the name of a figure', () => {
+  const folder = fileURLToPath(new URL('../../src/knowledge/words', import.meta.url));
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  // Phrases are without a form, and no condition asks for them.
+  const figures = new Set(texts.flatMap((text) => [...text.matchAll(/\{@?(\w+)[:?=!<>]/g)].map(([, name]) => name!)));
+  expect(figures.size).toBeGreaterThan(100);
+  expect(Object.keys(wordTable('phrases', 'phrases')).filter((name) => figures.has(name))).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import { as, bytes, joined, type Text, t, code as verbatim } from '../document/document.js';
 import { percentText } from '../verdict/action-words.js';
+import { siteText } from '../verdict/evidence-words.js';
 import { causeName, wordTable } from '../words/fill.js';
 import { shownAccount } from './account.js';
 import * as state from './run-state-text.js';
@@ -241,8 +242,10 @@ export interface ShownRequest {
 export function requestOf(verdict: Verdict): ShownRequest | null {
   const { cause, request, evidence } = verdict;
   if (isOutsideGpu(cause)) return null;
-  const text = evidence.find(({ about }) => about === 'site')?.text;
-  const [, site = null, code = null] = (text === undefined ? null : /^(.*?)(?: \(`(.*)`\))?$/s.exec(text)) ?? [];
+  const entry = evidence.find(({ about }) => about === 'site');
+  const isFrame = entry?.kind === 'failing_site';
+  const site = (isFrame ? siteText(entry) : entry?.text) ?? null;
+  const code = (isFrame ? entry.names['code'] : null) ?? null;
   if (request === null || site?.includes(formatBytes(request.bytes)) === true)
     return site === null ? null : { text: site, code, isSize: false };
   const where = site === null && request.site !== null ? t` in ${verbatim(request.site)}` : null;

@@ -5,12 +5,12 @@ import type { Evidence } from '../../model/verdict.js';
 import { fill, wordsOf } from '../words/fill.js';
 
 export function evidenceText({ kind, ...figures }: Evidence): string {
-  if (kind === 'failing_site') return siteText(figures);
+  if (kind === 'failing_site') return `${siteText(figures)}${fill('[ (`{code}`)]', figures)}`;
   return fill(wordsOf(loadData('words/evidence') as Readonly<Record<string, string>>, kind), figures);
 }
 
 /** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
-function siteText(figures: Figures): string {
+export function siteText(figures: Figures): string {
   const { site, activity, outcome, size } = figures.names;
   const rank = fill('[rank {of_rank} ]', figures);
   const where = site === undefined ? [] : [`${rank}failed in ${site}`];
@@ -28,5 +28,5 @@ function siteText(figures: Figures): string {
           `a warning: training goes on${activity === 'checkpoint_save' ? ', and the saved file may be incomplete' : ''}`,
         ];
   const sizes = size === undefined ? [] : [fill('{size:sizes}', figures)];
-  return `${[...what, ...warned, ...sizes].join('; ')}${fill('[ (`{code}`)]', figures)}`;
+  return [...what, ...warned, ...sizes].join('; ');
 }
