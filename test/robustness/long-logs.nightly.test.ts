@@ -74,7 +74,7 @@ describe('nine launches with 4,096 ranks each', () => {
   });
 
   it.each([
-    ...['diagnose a', 'advise a', 'show E1 a', 'memory a', 'iterations a', 'golden add a --name g --force'],
+    ...['diagnose a', 'advise a', 'show E1 a', 'log memory a', 'log iterations a', 'golden add a --name g --force'],
     ...['compare b --golden g', 'diff a b', 'verify-fix a b', 'history'],
   ])('%s', (question) => {
     const { stderr, stdout } = cli.run(question.split(' '), { env });
