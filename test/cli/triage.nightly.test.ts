@@ -83,7 +83,7 @@ describe('everything else is 255, at which git stops', () => {
     'compare/judge-checks.js:judgeEndings',
     'measure/contract.js:compareContract',
     'report/compare/judgement-words.js:wordedJudgement',
-    'report/compare/triage-text.js:triageText',
+    'report/compare/triage-document.js:triageDocument',
     'cli/context.js:processContext',
     'store/open-store.js:openStore',
   ];
@@ -96,13 +96,13 @@ describe('everything else is 255, at which git stops', () => {
   });
 
   it('an unreadable judgement', () => {
-    const script = `exec "$0" "${cli.script}" triage "${run()}" --golden base > /dev/full`;
+    const script = `exec "$0" "${cli.script}" bisect triage "${run()}" --golden base > /dev/full`;
     const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(options.env) });
     expect(status).toBe(255);
   });
 
   it('a signal', () => {
-    const script = `"$0" "${cli.script}" triage "${write({})}" --golden base & p=$!; sleep 0.05; kill -TERM $p; wait $p`;
+    const script = `"$0" "${cli.script}" bisect triage "${write({})}" --golden base & p=$!; sleep 0.05; kill -TERM $p; wait $p`;
     const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(options.env) });
     expect(status).toBeGreaterThan(127);
   });
