@@ -1,5 +1,5 @@
 /** What a verb opens while it answers. All of it is loaded when it is asked for, and closed when the verb ends. */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { SnapshotFilter } from '../derive/run/names/snapshots.js';
 import type { Moment } from '../derive/trace/moment.js';
@@ -75,6 +75,13 @@ export class Session {
     if (failed.length > 0) this.hasFailed = true;
   }
 
+  /** What an answer is about; where that is no path, it depends on the store. */
+  async #asked(operand: Operands): Promise<{ readonly operands: Operands; readonly context: Context }> {
+    const { pathsOf } = await import('./operands.js');
+    if (pathsOf(operand) === undefined && existsSync(this.db)) this.givenStore = this.db;
+    return this.#redacted(operand);
+  }
+
   /** With `--redact` a copy of what the operands name, in a directory that is removed when the verb ends. */
   async #redacted(operands: Operands): Promise<{ readonly operands: Operands; readonly context: Context }> {
     if (this.#redaction === undefined) return { operands, context: this.context };
@@ -87,25 +94,20 @@ export class Session {
   /** What the operands mean, opened. */
   async target(operand: Operands): Promise<Target> {
     const { openTarget } = await import('./target.js');
-    const { operands, context } = await this.#redacted(operand);
+    const { operands, context } = await this.#asked(operand);
     const opened = await openTarget(operands, this.common, context);
     this.note(opened);
-    return this.#opening(opened);
+    return this.keep(opened);
   }
 
   /** Of what the operands mean. That of paths whose files did not change is stored; then no store is opened. */
   async diagnosis(operand: Operands, question: DiagnoseQuestion): Promise<Diagnosis> {
     const { askDiagnosis } = await import('./ask-diagnosis.js');
-    const { operands, context } = await this.#redacted(operand);
+    const { operands, context } = await this.#asked(operand);
     const { diagnosis, opened } = await askDiagnosis(operands, question, this.common, context);
     this.note({ failed: diagnosis.failed_sources });
-    if (opened !== undefined) this.#opening(opened);
+    if (opened !== undefined) this.keep(opened);
     return diagnosis;
-  }
-
-  #opening<Opened extends OpenedStore>(opened: Opened): Opened {
-    if (existsSync(this.db) && opened.store.file === realpathSync(this.db)) this.givenStore = this.db;
-    return this.keep(opened);
   }
 
   /** As {@link target}, with the snapshots that the operand means. */
@@ -129,8 +131,8 @@ export class Session {
   /** The store itself, or that of a path; files that could not be read do not count. */
   async store(path: string | undefined): Promise<OpenedStore> {
     const { openTargetStore } = await import('./target.js');
-    const { operands, context } = await this.#redacted(path);
-    return this.#opening(await openTargetStore(operands as string | undefined, this.common, context));
+    const { operands, context } = await this.#asked(path);
+    return this.keep(await openTargetStore(operands as string | undefined, this.common, context));
   }
 
   /** Two operands, opened when they are used; files that could not be read do not count. */

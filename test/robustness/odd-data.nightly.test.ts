@@ -34,6 +34,7 @@ beforeAll(async () => {
     join(root, 'listed.duckdb'),
     `SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() JOIN duckdb_tables() USING (table_name)
      WHERE duckdb_columns.schema_name = 'main' AND estimated_size > 0 AND table_name <> 'mbforensics_schema'
+       AND column_default IS NULL
      ORDER BY table_name, column_index`,
   );
   columns = rows
