@@ -22,7 +22,7 @@ describe('git bisect run over a hundred commits', () => {
     );
     const { confidence, culprit, state, suspects_left: left, settings } = report;
     const answer = JSON.stringify({ confidence, state, culprit: culprit?.subject, why: report.confidence_reason });
-    // A build that breaks is a run without figures: it has no point.
+    // A build that breaks is a run without figures, and not a point.
     const launched = report.steps.filter((step) => step.runs > 0);
     expect(runs).toBeLessThanOrEqual(launched.length);
     expect(runs).toBeGreaterThanOrEqual(launched.filter(({ judgement }) => judgement !== 'skip').length);
