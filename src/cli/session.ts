@@ -75,7 +75,7 @@ export class Session {
     if (failed.length > 0) this.hasFailed = true;
   }
 
-  /** What an answer is about; where that is no path, it depends on the store. */
+  /** The operands of a question. Without a path, its answer depends on the store. */
   async #asked(operand: Operands): Promise<{ readonly operands: Operands; readonly context: Context }> {
     const { pathsOf } = await import('./operands.js');
     if (pathsOf(operand) === undefined && existsSync(this.db)) this.givenStore = this.db;

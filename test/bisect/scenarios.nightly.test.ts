@@ -23,9 +23,8 @@ describe('git bisect run over a hundred commits', () => {
     const { confidence, culprit, state, suspects_left: left, settings } = report;
     const answer = JSON.stringify({ confidence, state, culprit: culprit?.subject, why: report.confidence_reason });
     // A build that breaks is a run without figures, and not a point.
-    const launched = report.steps.filter((step) => step.runs > 0);
-    expect(runs).toBeLessThanOrEqual(launched.length);
-    expect(runs).toBeGreaterThanOrEqual(launched.filter(({ judgement }) => judgement !== 'skip').length);
+    const hasFigures = report.steps.filter((step) => step.runs > 0 && !step.reason.includes('ModuleNotFoundError'));
+    expect(runs).toBe(hasFigures.length);
     // Never a wrong commit.
     if (confidence !== 'low') expect(culprit?.sha, answer).toBe(planted);
     if (scenario.expected === 'named') expect([culprit?.sha, confidence === 'low'], output).toEqual([planted, false]);
