@@ -7,23 +7,19 @@
 -- @col    action            VARCHAR
 -- @col    requested_bytes   BIGINT?
 -- @col    device_free_bytes BIGINT?  cudaMemGetInfo at that moment; only on OOM entries
--- @col    active_bytes      BIGINT?  actual sizes, pending frees included; NULL until the history is kept in the store
--- @col    reserved_bytes    BIGINT?  NULL too if a row of derived_bucket covers more than one entry
+-- @col    active_bytes      BIGINT?  actual sizes, pending frees included
+-- @col    reserved_bytes    BIGINT?
 -- @col    stream            BIGINT?
 -- @col    time_us           BIGINT?
 -- @col    frames            VARCHAR? innermost first
 -- @why    Facts about the failing request for a verdict, from the entry itself.
 SELECT
   event.seq, event.action::VARCHAR AS action, event.size_bytes AS requested_bytes, oom.device_free_bytes,
-  CASE WHEN bucket.active_min_bytes = bucket.active_max_bytes THEN bucket.active_max_bytes END AS active_bytes,
-  CASE WHEN bucket.reserved_min_bytes = bucket.reserved_max_bytes THEN bucket.reserved_max_bytes END AS reserved_bytes,
-  event.stream, event.time_us,
+  total.active_bytes, total.reserved_bytes, event.stream, event.time_us,
   (SELECT string_agg(frame.name || ' ' || frame.filename || ':' || frame.line, ' < ' ORDER BY stack_frame.pos)
     FROM stack_frame JOIN frame USING (frame_id) WHERE stack_frame.stack_id = event.stack_id) AS frames
 FROM event
 LEFT JOIN trace_oom AS oom ON oom.snapshot_id = event.snapshot_id AND oom.device = event.device AND oom.seq = event.seq
-LEFT JOIN derived_bucket AS bucket
-  ON bucket.snapshot_id = event.snapshot_id AND bucket.device = event.device AND bucket.first_seq <= event.seq - 1
-    AND bucket.last_seq >= event.seq - 1
+LEFT JOIN totals_between($snapshot_id, $device, $seq - 1, $seq - 1) AS total ON true
 WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND event.seq = $seq
 ORDER BY event.seq

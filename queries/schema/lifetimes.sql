@@ -88,7 +88,7 @@ CREATE TABLE trace_step (
   partial VARCHAR -- what the trace lacks of it: start, end or both; NULL: nothing
 );
 
--- Least and most memory after 2^k consecutive entries, split at training steps. At most about 65,536 rows a device
+-- Least and most memory after 2^k consecutive entries, k >= 6, split at training steps. At most about 65,536 rows a device
 CREATE TABLE derived_bucket (
   snapshot_id INTEGER, -- the snapshot
   device INTEGER, -- CUDA ordinal

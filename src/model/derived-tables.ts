@@ -4,8 +4,17 @@ export const BEFORE_TRACE = -1;
 /** `to_seq`, and entries of other events, that are not in the trace. */
 export const NEVER = 2 ** 31 - 1;
 
-/** 2^k entries a row; k is the least that gives at most so many rows: exact by entry up to there. */
+/** Rows of a course of totals at most, not counting those that cuts add: exact by entry up to there. */
 export const MAX_BUCKETS = 65_536;
+/** Entries of a stored row at least: one row for each entry was a third of a store. */
+export const LEAST_STORED_ENTRIES = 64;
+
+/** Entries a row for so many `events`: the least power of two from `least` on that keeps to {@link MAX_BUCKETS}. */
+export function entriesPerBucket(events: number, least = 1): number {
+  let entries = least;
+  while (Math.ceil(events / entries) > MAX_BUCKETS) entries *= 2;
+  return entries;
+}
 
 /** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */
 export const DERIVE_RULES = 9;

@@ -1,11 +1,10 @@
 /** `mbforensics timeline`: the course of a device's memory over its trace. */
-import type { Peak } from '../../allocator/walk/walk-input.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { useLabels } from '../../derive/attribution/use-labels.js';
 import { pairAnnotations } from '../../derive/pair-annotations.js';
 import { listSnapshots, type SnapshotFilter } from '../../derive/run/names/snapshots.js';
 import { stepCuts } from '../../derive/step-cuts.js';
-import { deviceHistory } from '../../derive/trace/device-history.js';
+import { type DeviceHistory, deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps, type Steps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
@@ -93,21 +92,17 @@ async function describeTrace(
   const history = await deviceHistory(store, snapshotId, device);
   const { zoom } = options;
   const zoomed = zoom.from !== undefined || zoom.to !== undefined;
-  let range: BucketRange | undefined;
+  let range: Pick<BucketRange, 'firstSeq' | 'lastSeq'> = { firstSeq: span.first_seq, lastSeq: span.last_seq };
   if (zoomed)
     range = await zoomRange(store, snapshotId, device, zoom, {
-      firstSeq: span.first_seq,
-      lastSeq: span.last_seq,
+      ...range,
       steps: found.steps,
       peakSeq: async () => history.peak.seq ?? span.first_seq,
     });
-  const first = range?.firstSeq ?? span.first_seq;
-  const last = range?.lastSeq ?? span.last_seq;
-  const steps = found.steps.filter((step) => step.first_seq >= first && step.last_seq <= last);
-
-  const cuts = range === undefined ? undefined : { ...range, cuts: stepCuts(steps) };
-  const fill = await ensureBuckets(store, snapshotId, device, cuts);
-  const extremes = exactPeak(await readExtremes(store, id), history.peak);
+  const { firstSeq, lastSeq } = range;
+  const steps = found.steps.filter((step) => step.first_seq >= firstSeq && step.last_seq <= lastSeq);
+  const fill = await ensureBuckets(store, snapshotId, device, { ...range, cuts: stepCuts(steps) });
+  const extremes = exactPeaks(await readExtremes(store, id), history);
   const series = await readSeries(store, id, options);
   const marks = await readMarks(store, id, options, extremes);
   return {
@@ -172,12 +167,23 @@ async function readExtremes(store: Store, id: DeviceKey) {
   return extremes;
 }
 
-/** A row of several entries places a peak to within them; of the whole trace's peak the walk knows the entry. */
-function exactPeak(extremes: Awaited<ReturnType<typeof readExtremes>>, peak: Peak): typeof extremes {
-  const { active_max_first_seq: first, active_max_last_seq: last } = extremes;
-  if (peak.seq === null || peak.bytes !== extremes.active_max_bytes || peak.seq < first || peak.seq > last)
-    return extremes;
-  return { ...extremes, active_max_first_seq: peak.seq, active_max_last_seq: peak.seq };
+/** A row of several entries places a peak to within them; of the whole trace's peaks the walk knows the entry. */
+function exactPeaks(
+  extremes: Awaited<ReturnType<typeof readExtremes>>,
+  { peak, peakReserved }: Pick<DeviceHistory, 'peak' | 'peakReserved'>,
+): typeof extremes {
+  const exact = { ...extremes };
+  for (const [total, { bytes, seq }] of [
+    ['active', peak],
+    ['reserved', peakReserved],
+  ] as const) {
+    const isHere =
+      seq !== null && seq >= extremes[`${total}_max_first_seq`] && seq <= extremes[`${total}_max_last_seq`];
+    if (!isHere || bytes !== extremes[`${total}_max_bytes`]) continue;
+    exact[`${total}_max_first_seq`] = seq;
+    exact[`${total}_max_last_seq`] = seq;
+  }
+  return exact;
 }
 
 async function readSeries(

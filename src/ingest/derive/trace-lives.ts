@@ -14,7 +14,7 @@ import type { BlockLabel } from '../../attribution/blocks/labels.js';
 import type { Lives } from '../../attribution/blocks/lives.js';
 import { stepCuts } from '../../derive/step-cuts.js';
 import { type ColumnBatch, ENUMS, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
-import { MAX_BUCKETS } from '../../model/derived-tables.js';
+import { entriesPerBucket, LEAST_STORED_ENTRIES } from '../../model/derived-tables.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 import type { TraceAction } from '../../model/vocabulary.js';
 import type { TraceModule } from '../../wasm/trace-module.js';
@@ -136,7 +136,7 @@ export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
     const figures = Object.fromEntries(FIGURES.map((name, i) => [name, numbers[i]!]));
     const results = figures as Readonly<Record<(typeof FIGURES)[number], number>>;
     const cuts = stepCuts((steps?.spans ?? []).flatMap(({ range }) => (range === null ? [] : [range])));
-    const bucketEntries = entriesPerBucket(events);
+    const bucketEntries = entriesPerBucket(events, LEAST_STORED_ENTRIES);
     const lives = { count: results.blocks, starts: results.starts, events };
     const labels = input.label?.(livesIn(module, lives), steps);
     const course = { events, entries: bucketEntries, cuts, label: labels?.label };
@@ -237,16 +237,6 @@ function stepsOf({ device, traces, actions, annotations, beganEmpty }: TraceInpu
     beganEmpty,
     lastSeqs: (times) => traces.lastSeqs(device, times),
   });
-}
-
-/**
- * Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them, not
- * counting those that cuts add.
- */
-function entriesPerBucket(events: number): number {
-  let entries = 1;
-  while (Math.ceil(events / entries) > MAX_BUCKETS) entries *= 2;
-  return entries;
 }
 
 /** The way forward: entries of the trace, those of a bucket, where else buckets end, labels of the lives. */

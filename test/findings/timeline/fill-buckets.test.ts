@@ -44,10 +44,23 @@ const SPEC: SmallSnapshot = {
   entries: ENTRIES,
 };
 
+/** Of a trace of so many entries. */
+const allEntries = (entries: number, ...cuts: number[]) => ({ firstSeq: 0, lastSeq: entries - 1, cuts });
+
+/** One address, again and again in 2 MiB, and once in 8 MiB. */
+const repeated = (count: number): SmallSnapshot => ({
+  segments: [[{ size: 20 * MIB, state: 'inactive' }]],
+  entries: Array.from({ length: count }, (_, i) => ({
+    action: i % 3 === 0 ? 'alloc' : i % 3 === 1 ? 'free_requested' : 'free_completed',
+    addr: BASE,
+    size: i >= 70_002 && i < 70_005 ? 8 * MIB : 2 * MIB,
+  })),
+});
+
 describe('rows of the timeline', () => {
   it('hold the state after each entry, in true sizes', async () => {
     store = await stored(SPEC);
-    expect(await ensureBuckets(store, 1, 0)).toMatchObject({ entriesPerRow: 1, holds: true });
+    expect(await ensureBuckets(store, 1, 0, allEntries(5))).toMatchObject({ entriesPerRow: 1, holds: true });
     const flat = (seq: number, allocated: number, active: number) => ({
       ...{ first_seq: seq, last_seq: seq, reserved_min_bytes: 20 * MIB, reserved_max_bytes: 20 * MIB },
       ...{ allocated_min_bytes: allocated * MIB, allocated_max_bytes: allocated * MIB },
@@ -65,38 +78,50 @@ describe('rows of the timeline', () => {
 
   it('cover a range only where one is asked for, and the whole again after it', async () => {
     store = await stored(SPEC);
-    await ensureBuckets(store, 1, 0, { firstSeq: 2, lastSeq: 3 });
+    await ensureBuckets(store, 1, 0, { firstSeq: 2, lastSeq: 3, cuts: [] });
     const rows = await rowsOf(store);
     expect(rows.map((row) => [row['first_seq'], row['active_min_bytes'], row['active_max_bytes']])).toEqual([
       // The first row of a range includes what was before it.
       [2, 4 * MIB, 10 * MIB],
       [3, 10 * MIB, 10 * MIB],
     ]);
-    await ensureBuckets(store, 1, 0);
+    await ensureBuckets(store, 1, 0, allEntries(5));
     expect(await rowsOf(store)).toHaveLength(5);
   });
 
   it('summarise two to the k entries where there are more than 65,536, cut where asked', async () => {
     const count = 139_998;
-    store = await stored({
-      segments: [[{ size: 20 * MIB, state: 'inactive' }]],
-      entries: Array.from({ length: count }, (_, i) => ({
-        action: i % 3 === 0 ? 'alloc' : i % 3 === 1 ? 'free_requested' : 'free_completed',
-        addr: BASE,
-        size: i >= 70_002 && i < 70_005 ? 8 * MIB : 2 * MIB,
-      })),
-    });
-    expect(await ensureBuckets(store, 1, 0)).toMatchObject({ entriesPerRow: 4, holds: true });
+    store = await stored(repeated(count));
+    expect(await ensureBuckets(store, 1, 0, allEntries(count))).toMatchObject({ entriesPerRow: 4, holds: true });
     const complete = await rowsOf(store);
     expect(complete).toHaveLength(Math.ceil(139_998 / 4));
     const ends = complete.map((row) => `${row['first_seq']}-${row['last_seq']}`);
     expect(ends).toEqual(complete.map((_, i) => `${i * 4}-${Math.min(i * 4 + 3, 139_997)}`));
     const highest = complete.filter((row) => row['active_max_bytes'] === 8 * MIB);
     expect(highest.map((row) => row['first_seq'])).toEqual([70_000]);
-    await ensureBuckets(store, 1, 0, { firstSeq: 0, lastSeq: 139_997, cuts: [70_001, 70_002] });
+    await ensureBuckets(store, 1, 0, allEntries(count, 70_001, 70_002));
     const near = (await rowsOf(store)).filter((row) => /^7000[0-3]$/.test(String(row['first_seq'])));
     const cut = near.map((row) => `${row['first_seq']}-${row['last_seq']}`);
     expect(cut).toEqual(['70000-70001', '70002-70002', '70003-70003']);
+  });
+
+  it.each([
+    [5, 1],
+    [262_144, 4],
+    [262_146, 64],
+  ])('are 64 entries each in the store: of %i entries, %i a row are shown', async (count, shown) => {
+    store = await stored(repeated(count));
+    const coarse = await rowsOf(store);
+    expect(coarse.map((row) => [row['first_seq'], row['last_seq']])).toEqual(
+      Array.from({ length: Math.ceil(count / 64) }, (_, i) => [i * 64, Math.min(i * 64 + 63, count - 1)]),
+    );
+    expect(await ensureBuckets(store, 1, 0, allEntries(count))).toMatchObject({ entriesPerRow: shown });
+    const finer = await store.select(
+      `SELECT min(first_seq) AS first_seq, max(last_seq) AS last_seq,
+         ${['allocated', 'active', 'reserved'].map((total) => `min(${total}_min_bytes) AS ${total}_min_bytes, max(${total}_max_bytes) AS ${total}_max_bytes`).join()}
+       FROM derived_bucket GROUP BY first_seq // 64 ORDER BY 1`,
+    );
+    expect(finer).toEqual(coarse);
   });
 });
 
