@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../src/store/load-queries.js';
 import type { Python } from './machine.js';
-import type { Contender, ProcessTimer, Sample } from './measure.js';
+import type { Contender, ProcessRun, ProcessTimer, Sample } from './measure.js';
 import type { Group } from './report.js';
 
 export interface BenchContext {
@@ -37,9 +37,14 @@ export interface Case {
 const CLI = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const PARSE_CHILD = join(packageRoot(), 'dist', 'bench', 'parse-child.js');
 
-/** The command line of this build as a process of its own. */
-export function runCli(context: BenchContext, args: readonly string[]): Promise<Sample & { readonly stdout: string }> {
-  return context.timer.run(process.execPath, [CLI, ...args]);
+/** The command line of this build as a process of its own, started by a program such as `taskset` if one is given. */
+export function runCli(
+  context: BenchContext,
+  args: readonly string[],
+  launcher: readonly string[] = [],
+): Promise<ProcessRun> {
+  const [command, ...words] = [...launcher, process.execPath, CLI, ...args];
+  return context.timer.run(command!, words);
 }
 
 /** Gives `work` the path of a store that does not exist yet, and removes it afterwards. */

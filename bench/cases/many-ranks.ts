@@ -1,12 +1,14 @@
 /** A run of a thousand ranks: reading it, and questions about all ranks and about one of them. */
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { formatCount } from '../../src/model/units.js';
-import { type BenchContext, type Case, runCli } from '../case.js';
+import { type BenchContext, type Case, runCli, Skip, withFreshStore } from '../case.js';
 import { ENTRIES_PER_RANK, type ManyRanks, manyRanksInput } from '../many-ranks-input.js';
 import { alternate, type Contender, type Sample } from '../measure.js';
 import { type Bar, type Group, MEDIAN } from '../report.js';
-import { ingestInto } from './snapshot-store.js';
+import { ingestInto, ingestWords } from './snapshot-store.js';
 
 /** Ingest of so many shows whether memory grows with the ranks. */
 const FEWER = 8;
@@ -32,6 +34,7 @@ export const manyRanksCase: Case = {
     try {
       yield await ingestion(context, all, db, directory);
       yield await questions(context, db);
+      yield await cores(context);
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
@@ -63,6 +66,37 @@ async function ingestion(context: BenchContext, all: ManyRanks, db: string, dire
     work: { [fewer]: { bytes: few.bytes }, [row(ranks)]: { bytes: all.bytes } },
     bars: {},
     notes: ['once each; memory must not grow with the ranks'],
+  };
+}
+
+/** The same files on one core, where they are read one after the other, and on all; time, and CPU time a rank. */
+async function cores(context: BenchContext): Promise<Group> {
+  if (spawnSync('taskset', ['-c', '0', 'true']).status !== 0) throw new Skip('taskset was not found: one core');
+  const ranks = Math.ceil(context.ranks / FEWER);
+  const { directory, bytes } = await manyRanksInput(context, ranks);
+  const contender =
+    (row: string, launcher: readonly string[]): Contender =>
+    () =>
+      withFreshStore(context, async (db) => {
+        const { seconds, peakRssBytes, cpuSeconds } = await runCli(context, ingestWords(directory, db), launcher);
+        const cpu = { seconds: (cpuSeconds ?? Number.NaN) / ranks, peakRssBytes: null };
+        return { [row]: { seconds, peakRssBytes }, ...(cpuSeconds === null ? {} : { [`${row}: CPU a rank`]: cpu }) };
+      });
+  const SERIAL = 'one core';
+  const all = `${availableParallelism()} cores`;
+  const samples = await alternate(
+    [contender(SERIAL, ['taskset', '-c', '0']), contender(all, [])],
+    context.repeat,
+    context.progress,
+  );
+  return {
+    case: 'many-ranks',
+    title: `ingest of ${formatCount(ranks)} ranks on one core and on all`,
+    baselines: [...samples.keys()].filter((row) => row.startsWith(SERIAL)),
+    samples,
+    work: { [SERIAL]: { bytes }, [all]: { bytes } },
+    bars: { [`${all}: CPU a rank`]: [{ of: `${SERIAL}: CPU a rank`, limit: 1.15 }] },
+    notes: ['whole processes with their start-up, in turn'],
   };
 }
 

@@ -3,8 +3,10 @@ import { formatCount } from '../../src/model/units.js';
 import { type BenchContext, runCli } from '../case.js';
 import type { Sample } from '../measure.js';
 
+export const ingestWords = (file: string, db: string): string[] => ['ingest', file, '--db', db, '--quiet'];
+
 export async function ingestInto(context: BenchContext, file: string, db: string): Promise<Sample> {
-  const { seconds, peakRssBytes } = await runCli(context, ['ingest', file, '--db', db, '--quiet']);
+  const { seconds, peakRssBytes } = await runCli(context, ingestWords(file, db));
   return { seconds, peakRssBytes };
 }
 
