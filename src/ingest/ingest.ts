@@ -19,7 +19,7 @@ import { planRuns } from './discover/names/run-names.js';
 import { countAttempts } from './finish/count-attempts.js';
 import { removeRun, unlikeRoots } from './finish/unlike-roots.js';
 import type { IngestOptions } from './options.js';
-import { DecodeThreads } from './read/decode-in-thread.js';
+import { DecodeThreads, decodedBytes } from './read/decode-in-thread.js';
 import { readingOrder } from './reading-order.js';
 import { blank, bytesOf, Session } from './session.js';
 
@@ -53,7 +53,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
             allTables,
             explain,
             formats,
-            runBytes: bytesOf(candidates),
+            runBytes: decodedBytes(candidates),
             run,
           });
         }

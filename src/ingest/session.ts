@@ -30,7 +30,7 @@ import type { IngestOptions } from './options.js';
 import { parserVersion } from './parser-version.js';
 import { hashFile, type OpenedSource } from './read/byte-source.js';
 import type { StackKeys } from './read/content-keys.js';
-import { DecodeThreads } from './read/decode-in-thread.js';
+import { DecodeThreads, decodedBytes } from './read/decode-in-thread.js';
 import type { DecodedSource } from './read/decode-source.js';
 import { compareBytes, type FileDigest, type KnownBytes, knownBytes } from './read/file-digest.js';
 import type { ReadingOrder } from './reading-order.js';
@@ -182,7 +182,7 @@ export class Session {
     { others, snapshots }: ReadingOrder,
     early: Examined | undefined,
   ): AsyncGenerator<IngestSource, void, void> {
-    this.runBytes = bytesOf([...others, ...snapshots]);
+    this.runBytes = decodedBytes([...others, ...snapshots]);
     yield* this.pass(run, others, early);
     if (snapshots.length === 0) return;
     if (run.isStored && this.options.rowsOnly !== true) {
@@ -219,7 +219,8 @@ export class Session {
   }
 
   /**
-   * The files in order, each handed out once so many more have been looked into that all threads have one to decode.
+   * The files in order, each handed out once so many more have been looked into that all threads have one to decode, or
+   * that memory allows.
    * `early` is the first one, if it has been looked into already.
    */
   private async *begin(
@@ -234,8 +235,8 @@ export class Session {
         // What became of the file is known once it has been handed out.
         if (paths.has(candidate.path)) while (held.length > 0) yield held.shift()!;
         paths.add(candidate.path);
+        while (!this.thread.mayHold([...held.map((begun) => begun.candidate), candidate])) yield held.shift()!;
         held.push(await this.beginOne(run, candidate, i === 0 ? early : undefined));
-        if (held.length > this.thread.bulk) yield held.shift()!;
       }
       while (held.length > 0) yield held.shift()!;
     } finally {

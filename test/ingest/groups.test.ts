@@ -5,9 +5,11 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
+import { DecodeThreads } from '../../src/ingest/read/decode-in-thread.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestResult } from '../../src/model/results/common.js';
+import { MIB } from '../../src/model/units.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { withLibrary } from '../support/library-sql.js';
@@ -209,5 +211,23 @@ describe('a second ingest', () => {
     const { sources } = await read(store, ['run', path]);
     expect(sources.map(({ status }) => status)).toEqual(['ingested', 'unchanged']);
     expect(sources[1]!.notes).toEqual(sources[0]!.notes);
+  });
+});
+
+describe('files that are decoded ahead', () => {
+  const files = (count: number, sizeBytes: number, path = 'snapshot.pickle') => Array(count).fill({ path, sizeBytes });
+
+  it('are one for each thread and one that is written, and fewer where memory is short', () => {
+    const many = new DecodeThreads({ bulk: 4, memoryBytes: 2 ** 40 });
+    expect([many.mayHold(files(5, MIB)), many.mayHold(files(6, MIB))]).toEqual([true, false]);
+    const little = new DecodeThreads({ bulk: 4, memoryBytes: 300 * MIB });
+    expect(little.mayHold(files(4, 6 * MIB))).toBe(true);
+    expect(little.mayHold(files(5, 6 * MIB))).toBe(false);
+    expect(little.mayHold(files(2, 80 * MIB))).toBe(true);
+    expect(little.mayHold(files(2, 90 * MIB))).toBe(false);
+    expect(little.mayHold(files(2, 10 * MIB, 'x.pickle.gz'))).toBe(true);
+    expect(little.mayHold(files(2, 12 * MIB, 'x.pickle.gz'))).toBe(false);
+    // One file is read however large it is.
+    expect(little.mayHold(files(1, 2 ** 40))).toBe(true);
   });
 });

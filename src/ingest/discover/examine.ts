@@ -80,7 +80,7 @@ export async function examine(
     const { sizeBytes, mtimeMs } = opened;
     const kind = threadFor(parser, sizeBytes, opened.compression !== 'none', runBytes);
     const job = { path, parser: parser.id, name, sizeBytes, mtimeMs, ...options };
-    const decoding = kind === undefined ? undefined : thread.start(job, kind);
+    const decoding = kind === undefined ? undefined : thread.start(job, kind, runBytes);
     const decode: Recognised['decode'] = (sink, context) =>
       decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, ...options, name });
     return { ...common, status: 'recognised', parser, claims, otherwise, decode, keep: keeping(decode, decoding) };

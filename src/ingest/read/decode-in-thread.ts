@@ -18,11 +18,10 @@ import type { DecodedSource } from './decode-source.js';
 import { type DecodedFile, isEnd, keepReceived, type Messages, receive } from './receive-rows.js';
 
 /**
- * Of all files of a run, on disk. Below, starting a thread and compiling its code takes a quarter of the time of the
- * whole ingest. Compressed ones have about eight times their size.
+ * Of all files of a run, for each thread. Below, starting it and compiling its code takes a quarter of the time of the
+ * whole ingest.
  */
 export const THREAD_FROM_BYTES = 8 * MIB;
-const COMPRESSED_FROM_BYTES = MIB;
 /** Of one file: below, handing it over takes as long as decoding it. */
 const FILE_FROM_BYTES = 64 * KIB;
 /** Of a format that is read into a tree. Up to here any text takes less than 200 MB and a second. */
@@ -63,12 +62,20 @@ export function threadFor(
   if (import.meta.url.endsWith('.ts')) return undefined;
   // What is compressed may be a thousand times as large.
   if (parser.buildsTree === true && (isCompressed || sizeBytes >= GUARDED_FROM_BYTES)) return 'guarded';
-  const isWorthIt = isCompressed ? sizeBytes >= COMPRESSED_FROM_BYTES : runBytes >= THREAD_FROM_BYTES;
-  return isWorthIt && sizeBytes >= FILE_FROM_BYTES && availableParallelism() > 1 ? 'bulk' : undefined;
+  const isWorthIt = runBytes >= THREAD_FROM_BYTES && sizeBytes >= FILE_FROM_BYTES;
+  return isWorthIt && availableParallelism() > 1 ? 'bulk' : undefined;
 }
 
 /** One core writes. */
 const bulkThreads = (): number => Math.max(1, availableParallelism() - 1);
+
+/** What a thread takes, beyond the size of its file: of 6 MB it took 30 MB, of 80 MB 120 MB. */
+const THREAD_BYTES = 64 * MIB;
+
+/** Sizes of files to decode, compressed ones by what is usual. */
+export function decodedBytes(files: readonly { readonly path: string; readonly sizeBytes: number }[]): number {
+  return files.reduce((sum, { path, sizeBytes }) => sum + sizeBytes * (/\.(?:gz|zst|zstd)$/i.test(path) ? 8 : 1), 0);
+}
 
 /** A file that is decoded or waits to be, up to a few batches ahead of the consumer of its rows. */
 export interface Decoding {
@@ -87,6 +94,8 @@ interface DecodeThreadsOptions {
   readonly program?: URL;
   /** Threads for bulky files. */
   readonly bulk?: number | undefined;
+  /** What they may take together; default: half of what the machine or its control group has left. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /**
@@ -98,28 +107,43 @@ export class DecodeThreads {
   private readonly limits: Readonly<Record<ThreadKind, ThreadLimits>>;
   private readonly program: URL;
   /** At most, of bulky files. */
-  readonly bulk: number;
+  private readonly bulk: number;
+  private readonly memoryBytes: number;
 
-  constructor({ limits = THREAD_LIMITS, program = THREAD, bulk = bulkThreads() }: DecodeThreadsOptions = {}) {
+  constructor({
+    limits = THREAD_LIMITS,
+    program = THREAD,
+    bulk = bulkThreads(),
+    memoryBytes = process.availableMemory() / 2,
+  }: DecodeThreadsOptions = {}) {
     this.limits = limits;
     this.program = program;
     this.bulk = bulk;
+    this.memoryBytes = memoryBytes;
   }
 
-  start(job: DecoderJob, kind: ThreadKind = 'bulk'): Decoding {
-    const link = this.linkFor(kind);
+  /** Whether files may be decoded, or wait until they are written, all at once: one always may. */
+  mayHold(files: Parameters<typeof decodedBytes>[0]): boolean {
+    const bytes = decodedBytes(files) + files.length * THREAD_BYTES;
+    return files.length <= 1 || (files.length <= this.bulk + 1 && bytes <= this.memoryBytes);
+  }
+
+  /** `runBytes`: {@link decodedBytes} of its run. */
+  start(job: DecoderJob, kind: ThreadKind = 'bulk', runBytes = Number.POSITIVE_INFINITY): Decoding {
+    const most = kind === 'bulk' ? Math.min(this.bulk, Math.ceil(runBytes / THREAD_FROM_BYTES)) : 1;
+    const link = this.linkFor(kind, most);
     link.post(job);
     return { run: (sink, context) => receive(link, sink, context), keep: (context) => keepReceived(link, context) };
   }
 
   /** The one with the fewest files to decode. */
-  private linkFor(kind: ThreadKind): ThreadLink {
+  private linkFor(kind: ThreadKind, most: number): ThreadLink {
     const links = this.links[kind];
     const least = links.reduce<ThreadLink | undefined>(
       (best, link) => (best === undefined || link.waiting < best.waiting ? link : best),
       undefined,
     );
-    if (least !== undefined && (least.waiting === 0 || links.length >= (kind === 'bulk' ? this.bulk : 1))) return least;
+    if (least !== undefined && (least.waiting === 0 || links.length >= most)) return least;
     const added = new ThreadLink(this.limits[kind], this.program);
     links.push(added);
     return added;
