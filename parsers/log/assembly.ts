@@ -19,6 +19,8 @@ export interface Segment {
   readonly deviceAssert: boolean;
   /** A part of an overlong line, and not its last. */
   readonly continues: boolean;
+  /** The messages of this text alone, where they were looked for: to find them takes a tenth of a millisecond. */
+  found?: readonly FoundMessage[];
 }
 
 /** A line that was read without becoming a segment. */
@@ -207,9 +209,8 @@ export class MessageAssembly {
     const { segments } = window;
     const flags =
       segments.length > 0 && segments[0]!.line - this.lastAssertLine <= ASSERT_REACH ? ['device_assert'] : [];
-    const texts = segments.map(({ text }) => text);
-    const key = `${window.mask} ${flags} ${texts.join('\n')}`;
-    const messages = remember(this.known, MOST_REMEMBERED, key, () => findMessages(texts, window.mask, flags));
+    const alone = segments.length === 1 && flags.length === 0 ? segments[0]!.found : undefined;
+    const messages = alone ?? this.find(segments, window.mask, flags);
     let keepFrom = final ? segments.length : Math.max(1, Math.floor(segments.length * 0.75));
     for (const message of messages) {
       if (message.firstLine >= keepFrom) continue;
@@ -223,6 +224,12 @@ export class MessageAssembly {
     window.segments = kept;
     window.chars = chars;
     window.mask = kept.reduce((mask, segment) => mask | segment.mask, 0);
+  }
+
+  private find(segments: readonly Segment[], mask: number, flags: readonly string[]): readonly FoundMessage[] {
+    const texts = segments.map(({ text }) => text);
+    const key = `${mask} ${flags} ${texts.join('\n')}`;
+    return remember(this.known, MOST_REMEMBERED, key, () => findMessages(texts, mask, flags));
   }
 
   private emitMessage(message: FoundMessage, segments: readonly Segment[]): void {

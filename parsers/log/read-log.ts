@@ -6,7 +6,7 @@ import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { LOOK_BACK_LINES, MessageAssembly, type PassedLine, type Segment } from './assembly.js';
 import { AttemptTracker } from './attempts.js';
 import { cleanText } from './clean-text.js';
-import { ANCHORS, findMessages } from './find-messages.js';
+import { ANCHORS, type FoundMessage, findMessages } from './find-messages.js';
 import { FormatReader } from './format-reader.js';
 import type { LogFormat } from './formats/contract.js';
 import { LOG_FORMATS } from './formats/index.js';
@@ -114,14 +114,14 @@ const MOST_REMEMBERED = 64;
 
 /** Whether a line begins a traceback or contains the message of a failure; a hint about memory is none. */
 class Trouble {
-  /** All ranks print one message: the answers for the last texts. */
-  private readonly known = new Map<string, boolean>();
+  /** All ranks print one message: what was found in the last texts. */
+  private readonly known = new Map<string, readonly FoundMessage[]>();
 
-  isIn(text: string, mask: number): boolean {
+  isIn(segment: Segment, mask: number): boolean {
     if ((mask & (ASSERT_BIT | TRACEBACK_BIT)) !== 0) return true;
-    return remember(this.known, MOST_REMEMBERED, `${mask} ${text}`, () =>
-      findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note'),
-    );
+    const { text } = segment;
+    segment.found = remember(this.known, MOST_REMEMBERED, `${mask} ${text}`, () => findMessages([text], mask));
+    return segment.found.some(({ kind }) => kind !== 'negative_text' && kind !== 'note');
   }
 }
 
@@ -576,8 +576,7 @@ class LogReader {
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
     this.processes.see(segment);
-    if ((mask & ~FRAME_BIT) !== 0 && this.trouble.isIn(segment.text, mask & ~FRAME_BIT))
-      this.attempts.trouble(this.line);
+    if ((mask & ~FRAME_BIT) !== 0 && this.trouble.isIn(segment, mask & ~FRAME_BIT)) this.attempts.trouble(this.line);
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0, (mask & FRAME_BIT) !== 0);
     this.formats.feed(segment, formats);
