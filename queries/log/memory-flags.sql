@@ -1,7 +1,7 @@
 -- @name   log.memory_flags
 -- @title  What in the memory lines of the ranks of a run is reported: retries, remainders, a large reserve, growth, imbalance
 -- @param  run_ids VARCHAR
--- @param  rank    INTEGER?  only of this rank
+-- @param  ranks   VARCHAR?  only of these ranks, joined by commas
 -- @param  attempts VARCHAR?
 -- @uses   _run.run_threshold
 -- @uses   log.memory_ranks

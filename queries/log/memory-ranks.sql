@@ -1,7 +1,7 @@
 -- @name   log.memory_ranks
 -- @title  Memory figures per attempt, rank, device and metric: last, largest, growth
 -- @param  run_ids VARCHAR  of runs, joined by commas
--- @param  rank    INTEGER?  only of this rank
+-- @param  ranks   VARCHAR?  only of these ranks, joined by commas; -1: lines without a rank
 -- @param  attempts VARCHAR?  one launch of each run, in their order; NULL: all launches
 -- @uses   _run.run_threshold
 -- @col    run_id          INTEGER
@@ -44,7 +44,7 @@ samples AS (
   FROM log_memory AS log
   JOIN source USING (source_id)
   JOIN asked ON asked.run_id = source.run_id AND (asked.attempt IS NULL OR asked.attempt = source.attempt + log.attempt - 1)
-  WHERE ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
+  WHERE coalesce(list_contains(string_split($ranks, ',')::INTEGER[], coalesce(log.rank, source.rank, -1)), true))
 SELECT run_id, attempt, rank, device, metric.text AS metric, samples,
   grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes,
   growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, r2,

@@ -1,7 +1,7 @@
 -- @name   measure.run_growth
 -- @title  The figure of a launch's memory lines that grows: in a straight line, else the peak that rose again and again
 -- @param  run_ids  VARCHAR
--- @param  rank     INTEGER?
+-- @param  ranks    VARCHAR?
 -- @param  attempts VARCHAR?
 -- @param  total_bytes BIGINT?  of the device
 -- @param  most     INTEGER  iterations that are named

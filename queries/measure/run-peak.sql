@@ -1,7 +1,7 @@
 -- @name   measure.run_peak
 -- @title  The fullest rank of a launch by its largest printed figure: of the reserve, else of what was allocated
 -- @param  run_ids  VARCHAR
--- @param  rank     INTEGER?
+-- @param  ranks    VARCHAR?
 -- @param  attempts VARCHAR?
 -- @param  total_bytes BIGINT?  of the device
 -- @uses   log.memory_ranks

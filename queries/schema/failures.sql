@@ -286,7 +286,8 @@ CREATE TABLE verdict (
   doubts VARCHAR[] NOT NULL, -- evidence against the verdict
   is_proven BOOLEAN NOT NULL, -- every byte is accounted for
   contradicted_by INTEGER, -- failure of the run whose evidence shows another cause
-  replay_status VARCHAR -- of the model of the allocator on the recording; NULL: not replayed
+  replay_status VARCHAR, -- of the model of the allocator on the recording; NULL: not replayed
+  counted_with INTEGER -- number of the verdict on a failure alike, which has the evidence; NULL: has its own
 );
 
 -- A piece of evidence behind a verdict; number 3 is the handle E3

@@ -165,6 +165,17 @@ CREATE TABLE incident (
   frames VARCHAR -- last frames of the traceback with their lines of code, innermost first, JSON
 );
 
+-- Failures that are counted and not kept, of a text with very many of them
+CREATE TABLE incident_dropped (
+  source_id INTEGER NOT NULL, -- its file
+  attempt INTEGER, -- launch inside the file, from 1; NULL, as kind, rank and device: any other one
+  kind VARCHAR, -- kind of failure
+  is_oom BOOLEAN NOT NULL, -- a memory failure, by its kind
+  rank INTEGER, -- global rank
+  device INTEGER, -- as printed
+  count BIGINT NOT NULL -- how many
+);
+
 -- A figure of a failure as printed
 CREATE TABLE incident_value (
   incident_id INTEGER NOT NULL, -- the failure

@@ -1,6 +1,7 @@
 -- @name   verdict.failures
 -- @title  The failures of a run, or of all runs: their facts, and where their figures are from
 -- @param  run_id INTEGER?  NULL: all runs
+-- @param  failures VARCHAR?  numbers of failures, joined by commas; NULL: all
 -- @of     oom_fact: failure rank device snapshot_id text request_bytes segment_request_bytes reserved_bytes reserved_precision_bytes
 --         allocated_bytes allocated_precision_bytes device_free_bytes device_free_precision_bytes total_bytes total_precision_bytes
 --         total_from process_bytes process_precision_bytes other_processes_precision_bytes allowed_bytes private_free_bytes walk_is_exact
@@ -31,7 +32,7 @@ WITH
     SELECT fact.run_id, fact.failure, fact.request_bytes, incident.*, source.attempt + incident.attempt AS launch
     FROM oom_fact AS fact JOIN incident ON incident.incident_id = fact.incident_id
     JOIN source ON source.source_id = incident.source_id
-    WHERE coalesce(fact.run_id = $run_id, true)),
+    WHERE coalesce(fact.run_id = $run_id, true) AND coalesce(list_contains(string_split($failures, ',')::INTEGER[], fact.failure), true)),
   hint AS (
     SELECT DISTINCT ON (failed.run_id, failed.failure) failed.run_id, failed.failure, other.frames, other.rank
     FROM failed
@@ -65,5 +66,5 @@ LEFT JOIN stack ON stack.stack_id = state.stack_id
 LEFT JOIN incident ON incident.incident_id = fact.incident_id
 LEFT JOIN source ON source.source_id = incident.source_id
 LEFT JOIN hint ON hint.run_id = fact.run_id AND hint.failure = fact.failure
-WHERE coalesce(fact.run_id = $run_id, true)
+WHERE coalesce(fact.run_id = $run_id, true) AND coalesce(list_contains(string_split($failures, ',')::INTEGER[], fact.failure), true)
 ORDER BY fact.run_id, fact.failure

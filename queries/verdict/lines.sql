@@ -1,7 +1,7 @@
 -- @name   verdict.lines
 -- @title  What the memory lines of some runs show of the ranks that failed, and of the other ranks
 -- @param  run_ids VARCHAR  of runs, joined by commas; judged_run and judged_rank have their rows
--- @param  rank    INTEGER?  NULL: the memory lines of all ranks
+-- @param  ranks   VARCHAR?  NULL: the memory lines of all ranks
 -- @param  attempts VARCHAR?  the judged launch of each, in their order
 -- @uses   log.memory_ranks
 -- @of     judged_lines

@@ -3,7 +3,7 @@
 -- @param  run_id   INTEGER
 -- @param  run_ids  VARCHAR  the same
 -- @param  most     INTEGER  ranks whose states are compared
--- @param  rank     INTEGER? NULL: the memory lines of all ranks
+-- @param  ranks   VARCHAR? NULL: the memory lines of all ranks
 -- @param  attempts VARCHAR? the judged launch
 -- @param  failed_rank INTEGER
 -- @uses   _run.run_threshold

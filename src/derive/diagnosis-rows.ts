@@ -52,7 +52,9 @@ export async function insertDiagnosis(
       evidenceRows.push({ ...key, verdict: i + 1, failure, rank, number: at + 1, ...rowOf(entry) });
     keep('verdict', i + 1, verdict);
   }
-  for (const table of ['verdict', 'evidence', 'diagnosis'])
+  // Those that are counted are there.
+  await store.run('DELETE FROM verdict WHERE run_id = $run_id AND counted_with IS NULL', { run_id: runId });
+  for (const table of ['evidence', 'diagnosis'])
     await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: runId });
   await store.insertRows('verdict', verdictRows);
   await store.insertRows('evidence', evidenceRows);

@@ -38,7 +38,7 @@ import { Group } from './write/group.js';
 import { Known, type KnownSource } from './write/known.js';
 import { NsysWriter } from './write/nsys-writer.js';
 import { SnapshotWriter } from './write/snapshot-writer.js';
-import { incidentRows, noteRows, removeSource } from './write/source-rows.js';
+import { droppedRows, incidentRows, noteRows, removeSource } from './write/source-rows.js';
 import { StoreDictionary } from './write/store-dictionary.js';
 import { TextRowWriter } from './write/text-row-writer.js';
 
@@ -483,6 +483,7 @@ export class Session {
     const decoded = await decode({
       note: (note) => notes.add(note),
       incident: (row) => void incidents.push(row),
+      droppedIncidents: (rows) => group.insert('incident_dropped', droppedRows(sourceId, rows)),
       textRows: (kind, batch, newTexts) => texts?.textRows(kind, batch, newTexts),
       textRow: (finding, place) => texts?.textRow(finding, place),
       attempt: (row) => texts?.attempt(row),

@@ -17,4 +17,11 @@ export function entriesPerBucket(events: number, least = 1): number {
 }
 
 /** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */
-export const DERIVE_RULES = 9;
+export const DERIVE_RULES = 10;
+
+/** What is concluded about runs: no reader of their files depends on these. */
+export const CONCLUDED_TABLES: ReadonlySet<string> = new Set([
+  ...['peak_component', 'peak_site', 'judged_run', 'judged_rank', 'judged_trace', 'oom_step', 'oom_keeping_site'],
+  ...['judged_lines', 'oom_fact', 'oom_sum', 'oom_part', 'cause_test', 'oom_replay', 'oom_what_if', 'verdict'],
+  ...['evidence', 'diagnosis', 'oom', 'rank_summary', 'run_summary'],
+]);

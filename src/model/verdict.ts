@@ -145,6 +145,9 @@ export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
 
 export type Contributor = Omit<RowOf<'verdict.contributors'>, 'run_id' | 'failure'>;
 
+/** A failure that is counted with another one, and described by its verdict. */
+export type AlikeFailure = Pick<RowOf<'verdict.counted'>, 'number' | 'rank' | 'device'>;
+
 export interface Verdict {
   readonly rank: number | null;
   readonly device: number | null;
@@ -189,6 +192,11 @@ export interface Verdict {
   readonly steps: readonly Step[];
   /** Verbs that show more, ready to run; add the run or path that was diagnosed. */
   readonly commands: readonly string[];
+  /**
+   * Failures with the same verdict, tests, settings, code and request, of ranks of the same pipeline stage: they are
+   * counted and not described.
+   */
+  readonly also: readonly AlikeFailure[];
   /** What ran out, where known. */
   readonly request: { readonly bytes: number; readonly site: string | null } | null;
 }

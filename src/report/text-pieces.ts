@@ -76,3 +76,9 @@ export function byteRange(values: readonly number[]): string {
   const [number, unit] = least.split(' ');
   return greatest.endsWith(` ${unit}`) ? `${number} – ${greatest}` : `${least} – ${greatest}`;
 }
+
+/** Of failure messages that a very long log repeats. */
+export const droppedTexts = (messages: number): string[] =>
+  messages === 0
+    ? []
+    : [`${formatCount(messages)} further ${messages === 1 ? 'message is' : 'messages are'} counted and not kept`];

@@ -6,14 +6,15 @@ const MOST_KEPT = 4;
 
 /**
  * The same reading, but only once a key: of a store that is open for reading, and of another one as long as nothing is
- * written.
+ * written. `revisionOf`: of what is read.
  */
 export function readOnce<Answer, Key extends number | string = number>(
   read: (store: Store, key: Key) => Promise<Answer>,
+  revisionOf: (store: Store) => number | undefined = (store) => store.revision,
 ): (store: Store, key: Key) => Promise<Answer> {
   const known = new WeakMap<Store, { readonly revision: number; readonly answers: Map<Key, Promise<Answer>> }>();
   return (store, key) => {
-    const revision = store.mode === 'read' ? 0 : store.revision;
+    const revision = store.mode === 'read' ? 0 : revisionOf(store);
     if (revision === undefined) return read(store, key);
     let entry = known.get(store);
     if (entry?.revision !== revision) {

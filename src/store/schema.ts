@@ -13,7 +13,7 @@ import { readStoredTables, type StoredTables } from './stored-tables.js';
  * Raised whenever a table changes, or the same trace would derive to other lifetimes: a store of another version is
  * refused, since its files can be ingested again. Builds before the first release had 1 to 18.
  */
-export const SCHEMA_VERSION = 21;
+export const SCHEMA_VERSION = 22;
 
 const VERSION_TABLE = 'mbforensics_schema';
 

@@ -1,6 +1,8 @@
 /** An open store: transactions, appending, and running queries. `open-store.ts` makes it. */
+
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { TableLayout } from '../model/columns.js';
+import { CONCLUDED_TABLES } from '../model/derived-tables.js';
 import { bindParameters, type SqlParams, withConstants } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
@@ -67,6 +69,7 @@ export class Store {
   private written: Set<string> | undefined;
   private inTransaction = false;
   private writes = 0;
+  private sourceWrites = 0;
   private closed = false;
 
   constructor(parts: StoreParts) {
@@ -242,10 +245,16 @@ export class Store {
     return this.inTransaction ? undefined : this.writes;
   }
 
+  /** {@link revision} of all but {@link CONCLUDED_TABLES}. */
+  get sourceRevision(): number | undefined {
+    return this.inTransaction ? undefined : this.sourceWrites;
+  }
+
   /** Drops the answers that were computed from a table. To be called before its rows change. */
   private forget(table: string): void {
     this.writes += 1;
     const bare = table.replace(/^.*\./, '');
+    if (!CONCLUDED_TABLES.has(bare)) this.sourceWrites += 1;
     this.filled.delete(bare);
     this.written?.add(bare);
     // A view of {@link shadowColumn} depends on a table that queries do not name.
@@ -259,6 +268,7 @@ export class Store {
 
   private forgetAll(): void {
     this.writes += 1;
+    this.sourceWrites += 1;
     this.answers.clear();
     this.filled.clear();
     this.written = undefined;

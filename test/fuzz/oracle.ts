@@ -96,6 +96,7 @@ function sinkInto(hash: Hash | undefined, count: () => void): DerivedSink {
   return {
     note: (note) => take('note', note),
     incident: (row) => take('incident', row),
+    droppedIncidents: (rows) => take('dropped', rows),
     attempt: (row) => take('attempt', row),
     textRow: (...row: unknown[]) => take('row', row),
     textRows: (kind, rows, texts) => {

@@ -77,6 +77,7 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
     parse({
       note: sink.note,
       incident: sink.incident,
+      droppedIncidents: () => undefined,
       textRows: () => undefined,
       textRow: () => undefined,
       attempt: sink.attempt,
@@ -153,6 +154,7 @@ it('decodes files in the order they were started in, however late their rows are
 const sinkOf = (kept: Partial<DerivedSink>): DerivedSink => ({
   note: () => undefined,
   incident: () => undefined,
+  droppedIncidents: () => undefined,
   textRows: () => undefined,
   textRow: () => undefined,
   attempt: () => undefined,

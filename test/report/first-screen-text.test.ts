@@ -100,6 +100,9 @@ const whatIf: fc.Arbitrary<WhatIfSetting> = fc.record({
 
 const verdict: fc.Arbitrary<Verdict> = fc
   .record({
+    also: fc.array(fc.record({ number: fc.nat(), rank: fc.option(fc.nat(100_000)), device: fc.option(fc.nat(15)) }), {
+      maxLength: 3,
+    }),
     rank: fc.option(fc.nat(100_000)),
     device: fc.option(fc.nat(15)),
     cause: fc.constantFrom(...CAUSES),
@@ -229,6 +232,7 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
   ),
   judged_launch: fc.constant(1),
   launch_ooms: fc.constant([]),
+  messages_dropped: fc.option(fc.nat(), { nil: 0 }),
   run_state: fc.constant(null),
   caught_ooms: fc.constant(null),
   ranks,
@@ -301,6 +305,7 @@ describe('the first screen', () => {
           launch_ooms: [],
           run_state: null,
           caught_ooms: null,
+          messages_dropped: 0,
           ranks: null,
           read_formats: [],
           failed_sources: [],

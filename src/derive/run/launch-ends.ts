@@ -28,7 +28,7 @@ export function launchEnds(launches: number, incidents: readonly LogIncident[], 
     );
     const judged =
       !isExplained && thrown.length > 0 && caughtInLaunch(all, isFinished)?.is_certain !== true ? thrown : fatal;
-    const first = readFirstFailure(judged);
+    const first = judged === fatal ? known : readFirstFailure(judged);
     const ending = endingOf(first === null ? undefined : judged[first.incident], first?.role, isFinished);
     const place =
       ending === 'finished'

@@ -31,9 +31,13 @@ export async function memoryRanks(
   layout: RankLayout | null,
   options: { readonly rank?: number | undefined; readonly attempt?: number | undefined },
 ): Promise<MemoryRank[]> {
-  const { rank = null, attempt } = options;
+  const { rank, attempt } = options;
   const attempts = attempt === undefined ? null : String(attempt);
-  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), rank, attempts });
+  const rows = await store.all('log.memory_ranks', {
+    run_ids: String(runId),
+    ranks: rank?.toString() ?? null,
+    attempts,
+  });
   const plausible = rows.filter(({ metric }) => !metric.startsWith(DOUBTFUL));
   const ranks = groupBy(plausible, (row) => `${row.attempt} ${row.rank} ${row.device}`);
   return [...ranks.values()].map((metrics) => {
@@ -124,7 +128,9 @@ export async function describeMemory(
     layout_origin: layout.origin,
     ranks,
     stages: stagesOf(ranks),
-    flags: (await store.all('log.memory_flags', { run_ids: String(runId), rank: options.rank ?? null })).map(flagOf),
+    flags: (
+      await store.all('log.memory_flags', { run_ids: String(runId), ranks: options.rank?.toString() ?? null })
+    ).map(flagOf),
     doubtful: await doubtfulReadings(store, runId, options.rank),
     records: options.rank === undefined ? null : await memoryRecords(store, runId, { rank: options.rank }),
     sampled: await readSamples(store, runId),

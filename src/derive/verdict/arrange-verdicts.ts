@@ -3,26 +3,22 @@ import type { FirstFailureResult } from '../../model/first-failure.js';
 import { known, statement } from '../../model/statement.js';
 import type { Verdict } from '../../model/verdict.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
-import type { Judged } from './combine.js';
+import type { Arranged } from './combine.js';
 
 /**
  * Notes where the evidence of one rank contradicts the verdict on another, which could not test that cause. Ranks that
- * fail together mostly fail alike; the view `verdict` lowered the confidence.
+ * fail together mostly fail alike; the view `rule_verdict` lowered the confidence.
  */
-export function relateVerdicts(verdicts: readonly Verdict[], judged: readonly Judged[]): Verdict[] {
-  return verdicts.map((verdict, i) => {
-    const failure = judged[i]?.contradicted_by ?? null;
-    if (failure === null) return verdict;
-    const { rank, cause } = verdicts[failure]!;
-    const rule = statement('other_device', { names: { cause }, numbers: known({ rank }) });
-    return { ...verdict, rules: [...verdict.rules, rule] };
-  });
+export function withContradiction(verdict: Verdict, { contradiction }: Pick<Arranged, 'contradiction'>): Verdict {
+  if (contradiction === null) return verdict;
+  const { rank, cause } = contradiction;
+  const rule = statement('other_device', { names: { cause }, numbers: known({ rank }) });
+  return { ...verdict, rules: [...verdict.rules, rule] };
 }
 
 /**
- * The most confident first (ranks that fail together fail alike, and one of them left a snapshot). Of several, the one
- * with the first failure comes first, then by rank and device. Of devices that did not run out, those that look like
- * dumps at a failure come first, then those with the most live memory.
+ * Of devices that did not run out: as `verdict.arranged` orders failures, but those that look like dumps at a failure
+ * come first, then those with the most live memory.
  */
 export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureResult | null): Verdict[] {
   const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);

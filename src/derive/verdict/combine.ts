@@ -18,9 +18,10 @@ import type { Store } from '../../store/store.js';
 import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 
+type Rule = QueryRow<'verdict.of_run'>;
+
 /** A failure's row of `rule_verdict` and its rows of `cause_test`; none of these where the kind of the line decides. */
-export interface Judged
-  extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
+export interface Judged extends Omit<Rule, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
   readonly basis: VerdictBasis;
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
@@ -32,11 +33,41 @@ export interface Judged
 
 /** In the order of runs and of the numbers of the failures; null: of all runs. */
 export async function readJudged(store: Store, runId: number | null): Promise<Judged[]> {
+  return withTests(store, { run_id: runId, failures: null }, await store.all('verdict.of_run', { run_id: runId }));
+}
+
+/** A verdict that is described, by its row of the table `verdict`. */
+export interface Arranged extends Judged {
+  /** As printed, from 1. */
+  readonly number: number;
+  /** Of the failure whose evidence shows another cause. */
+  readonly contradiction: { readonly rank: number | null; readonly cause: Cause } | null;
+}
+
+/** In the order of their numbers. */
+export async function readArranged(store: Store, runId: number): Promise<Arranged[]> {
+  const rows = await store.all('verdict.judged', { run_id: runId });
+  const rules = rows.map((row): Rule => ({ ...row, failure: row.failure!, basis: row.basis!, reason: row.reason! }));
+  const judged = await withTests(store, { run_id: runId, failures: numbersOf(rules) }, rules);
+  return judged.map((one, i) => {
+    const { number, contradicting_rank: rank, contradicting_cause: cause } = rows[i]!;
+    return { ...one, number, contradiction: cause === null ? null : { rank, cause: cause as Cause } };
+  });
+}
+
+/** As queries take them. */
+export const numbersOf = (failures: readonly { readonly failure: number }[]): string =>
+  failures.map(({ failure }) => failure).join(',');
+
+async function withTests(
+  store: Store,
+  asked: { readonly run_id: number | null; readonly failures: string | null },
+  rows: readonly Rule[],
+): Promise<Judged[]> {
+  if (rows.length === 0) return [];
   const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
-  const tests = await store.all('verdict.tests', { run_id: runId });
-  const answers = groupBy(tests, keyOf);
-  const rows = await store.all('verdict.of_run', { run_id: runId });
-  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), keyOf);
+  const answers = groupBy(await store.all('verdict.tests', asked), keyOf);
+  const contributors = groupBy(await store.all('verdict.contributors', asked), keyOf);
   return rows.map((row) => ({
     ...row,
     cause: row.cause as Cause,

@@ -10,9 +10,11 @@ import { readLogFacts } from '../run/log-facts.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
 import { View } from '../settings/view.js';
 import { readStacks } from '../stacks/read-stacks.js';
+import { type Arranged, numbersOf } from './combine.js';
 import { CAPACITY, type Figure, type OomFacts, type TracedOom } from './facts.js';
 import { type FailingSite, failingSite, readFrames, type SizeContext } from './failing-site.js';
 import { readJobProcesses } from './job-processes.js';
+import { type MemoryLines, readMemoryLines } from './memory-lines.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 
 type FactRow = QueryRow<'verdict.failures'>;
@@ -27,9 +29,15 @@ export interface Failure {
   readonly sizes: SizeContext | null;
 }
 
+export type CountedFailure = Omit<QueryRow<'verdict.counted'>, 'counted_with'>;
+
 export interface RunFailures {
-  /** In the order of their numbers. Of a run without an OOM its first failure, if it has one. */
+  /** In the order in which they were asked for. Of a run without an OOM its first failure, if it has one. */
   readonly failures: readonly Failure[];
+  /** Those that are counted with another one, by its number. */
+  readonly counted: ReadonlyMap<number, readonly CountedFailure[]>;
+  /** Of the ranks of these failures. */
+  readonly lines: MemoryLines;
   readonly traced: readonly TracedOom[];
   readonly first: FirstFailureResult | null;
   readonly incidents: readonly LogIncident[];
@@ -40,15 +48,25 @@ export interface RunFailures {
   readonly total: Figure | undefined;
 }
 
-export async function readFailures(store: Store, runId: number): Promise<RunFailures> {
+/** `arranged`: those to read. */
+export async function readFailures(
+  store: Store,
+  runId: number,
+  arranged: readonly Pick<Arranged, 'number' | 'failure' | 'rank'>[],
+): Promise<RunFailures> {
   const { incidents, judged } = await readLogFacts(store, runId);
   const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
   const ranOut =
     traced.length > 0 || incidents.some(({ is_oom: isOom, attempt }) => isOom && (attempt ?? 1) === judged);
-  const context = ranOut ? await readRunContext(store, runId) : null;
+  const ranks = arranged.map(({ rank }) => rank);
+  const lines = await readMemoryLines(store, runId, ranks);
+  const context = ranOut ? await readRunContext(store, runId, lines) : null;
   const total = await readTotal(store, runId);
+  const counted = groupBy(await store.all('verdict.counted', { run_id: runId }), (one) => one.counted_with);
   return {
-    failures: await failuresOf(store, runId, { traced, context, total }),
+    failures: await failuresOf(store, runId, { arranged, counted, traced, context, total }),
+    counted,
+    lines,
     traced,
     first: readFirstFailure(incidents, judged),
     incidents,
@@ -68,8 +86,17 @@ async function readTotal(store: Store, runId: number): Promise<Figure | undefine
 async function failuresOf(
   store: Store,
   runId: number,
-  { traced, context, total }: Pick<RunFailures, 'traced' | 'context' | 'total'>,
+  {
+    arranged,
+    counted,
+    traced,
+    context,
+    total,
+  }: Pick<RunFailures, 'counted' | 'traced' | 'context' | 'total'> & {
+    readonly arranged: readonly Pick<Arranged, 'number' | 'failure'>[];
+  },
 ): Promise<Failure[]> {
+  if (arranged.length === 0) return [];
   const steps = groupBy(await store.all('verdict.steps', { run_id: runId }), ({ failure }) => failure);
   const kept = groupBy(await store.all('verdict.kept', { run_id: runId }), ({ failure }) => failure);
   const keyOf = (of: Pick<TracedOom, 'snapshot_id' | 'device'>): string => `${of.snapshot_id} ${of.device}`;
@@ -77,7 +104,9 @@ async function failuresOf(
   const free = hasTraces ? await store.all('verdict.oom_free', { run_id: runId }) : [];
   const searched = new Map(free.filter((one) => one.class === 'searched').map((one) => [keyOf(one), one]));
   const parts = groupBy(hasTraces ? await store.all('verdict.oom_account', { run_id: runId }) : [], keyOf);
-  const rows = await store.all('verdict.failures', { run_id: runId });
+  const facts = await store.all('verdict.failures', { run_id: runId, failures: numbersOf(arranged) });
+  const rowOf = new Map(facts.map((row) => [row.failure, row]));
+  const rows = arranged.map(({ failure }) => rowOf.get(failure)!);
   const hasOthers = rows.some(({ other_processes_bytes: bytes }) => bytes !== null && bytes > 0);
   const processesAt = hasOthers ? await readJobProcesses(store, runId) : () => [];
   const isShared = hasOthers || rows.some(({ rank }) => context?.of(rank).monitor?.others != null);
@@ -100,7 +129,11 @@ async function failuresOf(
       },
     };
   });
-  const sizes = { failures, view: context === null ? null : new View(await factsOfRun(store, runId)) };
+  const neighbours = failures.flatMap(({ facts, site }, i) =>
+    [facts, ...(counted.get(arranged[i]!.number) ?? [])].map((of) => ({ facts: of, site })),
+  );
+  const view = context === null ? null : new View(await factsOfRun(store, runId));
+  const sizes = { failures: neighbours, view };
   return failures.map((failure) => ({ ...failure, sizes }));
 }
 

@@ -29,6 +29,7 @@ export const BLANK = {
   replay: null,
   what_if: [],
   commands: [],
+  also: [],
   request: null,
 } as const satisfies Partial<Verdict>;
 

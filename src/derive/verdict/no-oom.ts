@@ -7,7 +7,7 @@ import type { MissingKind, Verdict } from '../../model/verdict.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readLogFacts } from '../run/log-facts.js';
-import { listSnapshots } from '../run/names/snapshots.js';
+import type { listSnapshots } from '../run/names/snapshots.js';
 import { capturesFor, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure, MOST_COMPARED_SNAPSHOTS } from './facts.js';
@@ -15,7 +15,7 @@ import type { RunFailures } from './failures.js';
 import { isFirstExit, verdictOfExit } from './first-exit.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
 import { addLiveSites, largestSites, liveComponents } from './judge-traced.js';
-import type { MemoryLines } from './memory-lines.js';
+import { type MemoryLines, readMemoryLines } from './memory-lines.js';
 import { peakOfLines, peaksOfTraces } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, unknownEnd, verdictOfEnding } from './run-ending.js';
 
@@ -30,7 +30,7 @@ export async function noOom(
   judged: Judged | undefined,
   capacityBytes: number | undefined,
   total: Figure | null,
-  lines: MemoryLines,
+  snapshots: Awaited<ReturnType<typeof listSnapshots>>,
 ): Promise<Verdict[]> {
   const failure = first === null ? null : incidents[first.incident]!;
   const evidence = new EvidenceLog();
@@ -50,7 +50,7 @@ export async function noOom(
   const ending = failure === null ? await readRunEnding(store, runId) : null;
   // A dump from the middle of a run does not show how the run ended.
   const isEndKnown = failure !== null || ending?.kind === 'finished';
-  const snapshots = await listSnapshots(store, { runId });
+  const lines = await readMemoryLines(store, runId, [failure?.rank ?? null, ...snapshots.map(({ rank }) => rank)]);
   const verdicts = (
     await peaks(store, runId, snapshots, isEndKnown, reason, evidence, capacityBytes, device, lines)
   ).map((verdict): Verdict => ({ ...verdict, steps: failure === null ? verdict.steps : (ofReason?.steps ?? []) }));

@@ -2,7 +2,7 @@
 import type { Store } from '../../store/store.js';
 import { readRunTexts } from '../run/run-texts.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
-import { readMemoryLines } from './memory-lines.js';
+import type { MemoryLines } from './memory-lines.js';
 import { type RankFacts, readRankFacts, savingSince } from './rank-facts.js';
 import {
   addDriverEvidence,
@@ -23,9 +23,8 @@ export interface RunContext {
   addHostEvidence(evidence: EvidenceLog): void;
 }
 
-/** Reads a run's context once. */
-export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
-  const memory = await readMemoryLines(store, runId);
+/** Reads a run's context once. `memory`: of the ranks that are asked for. */
+export async function readRunContext(store: Store, runId: number, memory: MemoryLines): Promise<RunContext> {
   const ranks = await readRankFacts(store, runId);
   const saving = savingSince(await readRunTexts(store, runId));
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });

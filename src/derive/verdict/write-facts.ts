@@ -62,7 +62,7 @@ export async function writeFacts(
     const ids = failed.slice(start, start + MOST_RUNS);
     if (hasLines && rows.judged_rank.length > 0) {
       const attempts = ids.map((id) => judgedLaunches.get(id)).join(',');
-      const lines = { run_ids: ids.join(','), rank: null, attempts };
+      const lines = { run_ids: ids.join(','), ranks: null, attempts };
       await store.transaction(() => store.insertQuery('judged_lines', 'verdict.lines', lines));
     }
     await insertFacts(store, ids, capacityBytes);
@@ -133,7 +133,7 @@ async function rankRows(
   factsOfRanks: RanksFacts,
   ranks: ReadonlySet<number | null>,
 ): Promise<Row[]> {
-  const memory = ranks.has(null) ? await readMemoryLines(store, runId) : null;
+  const memory = ranks.has(null) ? await readMemoryLines(store, runId, []) : null;
   return [...ranks].map((rank) => {
     const ownRank = rank ?? memory!.ownRank(rank);
     const { allocator, activity, nccl, driver, monitor } = factsOfRanks.of(ownRank);

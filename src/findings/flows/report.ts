@@ -1,8 +1,10 @@
 /** `mbforensics report`: the documents of other verbs about one run, and the course of its devices, for one page. */
+
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import { listSnapshots } from '../../derive/run/names/snapshots.js';
 import { chooseDevice } from '../../derive/state/choose-snapshot.js';
 import type { Moment } from '../../derive/trace/moment.js';
+import { allFailures } from '../../model/all-failures.js';
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
 import type { PageLevel } from '../../model/picture/page-data.js';
@@ -124,8 +126,8 @@ async function chooseDevices({ store, runId, handle, diagnosis }: ReportOptions)
 
 /** The total of the device where a message, or `--capacity`, gives it. */
 function totalOf({ verdicts }: DiagnoseResult, rank: number | null, device: number): number | null {
-  const verdict = verdicts.find((one) => (one.device ?? device) === device && (one.rank ?? rank) === rank);
-  const total = verdict?.accounting_total;
+  const failure = allFailures(verdicts).find((one) => (one.device ?? device) === device && (one.rank ?? rank) === rank);
+  const total = failure?.verdict.accounting_total;
   return total?.kind === 'total_printed' || total?.kind === 'total_given' || total?.kind === 'total'
     ? total.bytes
     : null;

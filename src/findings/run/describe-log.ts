@@ -2,6 +2,7 @@
 
 import { effectiveConfig, readSettings } from '../../derive/run/config.js';
 import { readFirstFailure } from '../../derive/run/first-failure-result.js';
+import { countDropped } from '../../derive/run/incidents.js';
 import { summariseIterations } from '../../derive/run/iterations.js';
 import { readLogFacts } from '../../derive/run/log-facts.js';
 import { doubtfulReadings, memoryGroups, memoryRanks, memoryRecords, positionsOf } from '../../derive/run/memory.js';
@@ -67,6 +68,7 @@ async function describeRun(store: Store, runId: number, name: string, options: D
     })),
     values,
     incidents,
+    incidents_dropped: await countDropped(store, runId),
     first_failure: readFirstFailure(incidents, judged),
     bridge_evaluator: await bridgeEvaluator(store, runId),
   };

@@ -3,6 +3,7 @@
 import { expandableConstraint } from '../../derive/lint/expandable-constraint.js';
 import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
+import { allFailures } from '../../model/all-failures.js';
 import { maxBy, sumOf } from '../../model/lists.js';
 import type { VerdictResult as Verdict } from '../../model/results/common.js';
 import type { Sentence } from '../../model/statement.js';
@@ -79,7 +80,7 @@ const modulesOf = (text: string | null): readonly string[] => asList(text) ?? []
 
 export const OOM_RULES: Readonly<Record<string, SymptomRule>> = {
   S1: (evidence) => {
-    const failed = new Set(evidence.ooms.map(({ rank }) => rank));
+    const failed = new Set(allFailures(evidence.ooms).map(({ rank }) => rank));
     const oom = firstOom(evidence);
     if (oom === undefined || failed.size !== 1 || oom.rank === null || oom.request === null) return null;
     const fullest = fullestOther(evidence);

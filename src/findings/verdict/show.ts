@@ -2,6 +2,7 @@
 
 import { frameText } from '../../attribution/frames/call-site.js';
 import { readStacks } from '../../derive/stacks/read-stacks.js';
+import { allFailures } from '../../model/all-failures.js';
 import { MbfError } from '../../model/errors.js';
 import type { DiagnoseResult, ShownLines, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
@@ -40,12 +41,15 @@ export async function describeShow(
   const { handle } = options;
   const verdict = result.verdicts[options.verdict - 1];
   if (verdict === undefined) {
-    const count = result.verdicts.length;
+    const count = allFailures(result.verdicts).length;
+    const leader = result.verdicts.findIndex(({ also }) => also.some(({ number }) => number === options.verdict)) + 1;
     throw new MbfError(
       'MBF1002',
       count === 0
         ? `the diagnosis of run ${result.run} has no verdict`
-        : `the diagnosis of run ${result.run} has no verdict ${options.verdict}, but ${formatCount(count)}`,
+        : leader > 0
+          ? `verdict ${options.verdict} is counted with verdict ${leader}, which has the evidence of all that are alike: --verdict ${leader}`
+          : `the diagnosis of run ${result.run} has no verdict ${options.verdict}, but ${formatCount(count)}`,
     );
   }
   const entry = verdict.evidence.find(({ id }) => id === handle);
@@ -59,7 +63,7 @@ export async function describeShow(
     schema: 'mbforensics/show@1',
     run: result.run,
     verdict: options.verdict,
-    verdicts: result.verdicts.length,
+    verdicts: allFailures(result.verdicts).length,
     rank: verdict.rank,
     device: verdict.device,
     cause: verdict.cause,

@@ -6,9 +6,11 @@ import type { RunFigures } from '../../attribution/blocks/attribution.js';
 import type { Lives } from '../../attribution/blocks/lives.js';
 import { type ColumnBatch, ENUMS, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
+import { sumOf } from '../../model/lists.js';
 import type { Dictionary, RowSink, SharedMemory, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { IncidentRow, Note, TraceOomRow } from '../../model/tables.js';
+import { isOomKind } from '../../model/vocabulary.js';
 import { TraceModule } from '../../wasm/trace-module.js';
 import { ContentKeys, type StackKeys } from '../read/content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
@@ -50,7 +52,15 @@ export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end' | 'events'
   end(summary: SnapshotSummary, derivation: SnapshotDerivation): void;
 }
 
+/** Failure lines that are counted and not kept: of one launch, kind, rank and device; without these, of all others. */
+export interface DroppedIncidents
+  extends Pick<TableRows['incident_dropped'], 'attempt' | 'kind' | 'rank' | 'device' | 'isOom'> {
+  count: number;
+}
+
 export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow' | 'profilerMemory'>, TextSink {
+  /** Once, behind the last incident. */
+  droppedIncidents(rows: readonly DroppedIncidents[]): void;
   snapshot(dictionary: Dictionary, keys: StackKeys): Promise<DerivedSnapshotSink>;
 }
 
@@ -73,7 +83,7 @@ export function deriving(sink: DerivedSink, run?: RunFigures): RowSink & { end()
       return derivingSnapshot(await sink.snapshot(dictionary, keys), dictionary, memory, label);
     },
   });
-  const incidents = new BoundedIncidents(rows);
+  const incidents = new BoundedIncidents({ ...rows, droppedIncidents: (dropped) => sink.droppedIncidents(dropped) });
   const notes = new NoteFolder();
   const note = (one: Note): void => {
     if (one.count !== undefined || notes.add(one)) rows.note(one);
@@ -87,40 +97,53 @@ export function deriving(sink: DerivedSink, run?: RunFigures): RowSink & { end()
 }
 
 /**
- * Incidents kept per source: the first ones, then only those of another launch, kind, rank or device. A log that
- * repeats one line a million times adds nothing. Each takes 20 KB and a quarter of a millisecond until it is judged.
+ * Incidents kept per source: the first ones, then the first of each launch, kind, rank and device. A log that repeats
+ * one line a million times adds nothing. Each takes 4 KB and a quarter of a millisecond until it is judged.
  */
 const MANY_INCIDENTS = 4096;
-const MAX_INCIDENTS = 8192;
+const MAX_INCIDENTS = 16_384;
+/** Of so many launches, kinds, ranks and devices those that are not kept are counted each for itself. */
+const MOST_COUNTED = 65_536;
 class BoundedIncidents {
-  private readonly sink: Pick<RowSink, 'incident' | 'note'>;
-  private readonly seen = new Set<string>();
+  private readonly sink: Pick<DerivedSink, 'incident' | 'note' | 'droppedIncidents'>;
+  /** By identity; of one that is kept with all its lines, the count is 0. */
+  private readonly dropped = new Map<string, DroppedIncidents>();
+  /** Beyond {@link MOST_COUNTED}. */
+  private readonly others: DroppedIncidents[] = [true, false].map((isOom) => ({
+    ...{ attempt: null, kind: null, isOom, rank: null, device: null, count: 0 },
+  }));
   private kept = 0;
-  private dropped = 0;
-  private firstDropped: IncidentRow | undefined;
+  private firstDroppedLine: number | undefined;
 
-  constructor(sink: Pick<RowSink, 'incident' | 'note'>) {
+  constructor(sink: Pick<DerivedSink, 'incident' | 'note' | 'droppedIncidents'>) {
     this.sink = sink;
   }
 
   take(row: IncidentRow): void {
-    const { kept, seen } = this;
-    const identity = `${row.attempt} ${row.kind} ${row.rank} ${row.device}`;
-    if (kept < MANY_INCIDENTS || (kept < MAX_INCIDENTS && !seen.has(identity))) {
-      seen.add(identity);
+    const { kept, dropped } = this;
+    const { attempt, kind, rank, device } = row;
+    const identity = `${attempt} ${kind} ${rank} ${device}`;
+    const known = dropped.get(identity);
+    const isOom = isOomKind(kind);
+    const counted = known ?? { ...{ attempt, kind, isOom, rank, device }, count: 0 };
+    if (known === undefined && dropped.size < MOST_COUNTED) dropped.set(identity, counted);
+    if (kept < MANY_INCIDENTS || (kept < MAX_INCIDENTS && known === undefined)) {
       this.kept += 1;
       this.sink.incident(row);
-    } else {
-      this.dropped += 1;
-      this.firstDropped ??= row;
+      return;
     }
+    this.firstDroppedLine ??= row.line;
+    const counter = dropped.has(identity) ? counted : this.others[isOom ? 0 : 1]!;
+    counter.count += 1;
   }
 
   end(): void {
-    if (this.firstDropped === undefined) return;
+    if (this.firstDroppedLine === undefined) return;
+    const rows = [...this.dropped.values(), ...this.others].filter(({ count }) => count > 0);
+    this.sink.droppedIncidents(rows);
     const text = `more than ${MANY_INCIDENTS} failure lines; repeated ones are counted, not kept`;
-    const { line } = this.firstDropped;
-    this.sink.note({ kind: 'incidents_dropped', severity: 'warning', text, count: this.dropped, line });
+    const count = sumOf(rows.map((row) => row.count));
+    this.sink.note({ kind: 'incidents_dropped', severity: 'warning', text, count, line: this.firstDroppedLine });
   }
 }
 

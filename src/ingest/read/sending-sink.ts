@@ -65,6 +65,7 @@ export function sendingSink(send: Send, memoryFor: (bytes: number) => ArrayBuffe
   return {
     note: remote('source', 'note'),
     incident: remote('source', 'incident'),
+    droppedIncidents: remote('source', 'droppedIncidents'),
     textRows: (kind, batch, newTexts) => sendRows({ sink: 'source', kind, newTexts }, batch),
     textRow: remote('source', 'textRow'),
     nsys: {

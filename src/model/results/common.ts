@@ -367,6 +367,8 @@ export interface Diagnosis {
   readonly run_state: RunState | null;
   /** Out-of-memory errors after which the program went on; null where none is seen. */
   readonly caught_ooms: CaughtOoms | null;
+  /** Failure messages of a log with very many of them that are counted and not kept. */
+  readonly messages_dropped: number;
   /** Null where only one rank is known. */
   readonly ranks: RanksResult | null;
   /** Formats of the files that were read, in alphabetical order; empty if a file led to a verdict. */

@@ -201,6 +201,8 @@ export interface LogRun extends RunFacts {
   readonly values: readonly (TextPlace &
     Pick<RowOf<'log.values'>, 'name' | 'value' | 'unit' | 'text' | 'count' | 'rank'>)[];
   readonly incidents: readonly LogIncident[];
+  /** Further failures, of a log with very many of them, that are counted and not kept. */
+  readonly incidents_dropped: number;
   readonly first_failure: FirstFailureResult | null;
   readonly bridge_evaluator: BridgeEvaluator | null;
 }

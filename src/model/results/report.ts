@@ -79,7 +79,8 @@ export interface ReportRank {
   readonly stage: number | null;
   readonly peak_allocated_bytes: number | null;
   readonly peak_reserved_bytes: number | null;
-  readonly ooms: number;
+  /** Null: not known. */
+  readonly ooms: number | null;
 }
 
 /** Series over iterations, of the rank that printed most of them. Null: not printed. */

@@ -1,5 +1,6 @@
 /** The diagnosis on the page: its first screen as the head, memory, other verdicts, tests, what is not known. Pure. */
 
+import { allFailures } from '../../model/all-failures.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import * as d from '../document/document.js';
 
@@ -40,9 +41,13 @@ export function diagnosisHead(diagnosis: DiagnoseResult, operand: string): PageH
       return box(label.replace(' ', '-'), label, partsHtml([...inner, ...more]));
     }),
     below:
-      others.length === 0
+      allFailures(diagnosis.verdicts).length < 2
         ? null
-        : element('div', { class: 'others' }, partsHtml(d.parts([otherVerdicts(others, operand)]), 2)),
+        : element(
+            'div',
+            { class: 'others' },
+            partsHtml(d.parts([otherVerdicts(others, allFailures(diagnosis.verdicts).length - 1, operand)]), 2),
+          ),
   };
 }
 
@@ -75,10 +80,10 @@ function moreFixes(diagnosis: DiagnoseResult): d.MaybePart[] {
 /** Other verdicts that are listed one by one. */
 const MOST_OTHERS = 64;
 
-function otherVerdicts(others: readonly Verdict[], operand: string): d.MaybePart {
-  const left = others.length - MOST_OTHERS;
+function otherVerdicts(others: readonly Verdict[], all: number, operand: string): d.MaybePart {
+  const left = all - Math.min(others.length, MOST_OTHERS);
   return d.section(
-    d.t`Other verdicts: ${d.count(others.length)}`,
+    d.t`Other verdicts: ${d.count(all)}`,
     {},
     ...others.slice(0, MOST_OTHERS).map((verdict) => {
       const { rank, device, evidence, next, summary } = verdict;

@@ -49,13 +49,12 @@ export function ranksSection(ranks: readonly ReportRank[], diagnosis: DiagnoseRe
   const rows = rowsOf(ranks);
   const both = [...valuesOf(ranks, ALLOCATED), ...valuesOf(ranks, RESERVED)];
   const isStaged = ranks.some(({ stage }) => stage !== null);
-  const failed = ranks.filter(({ ooms }) => ooms > 0).length;
   return section(
     'ranks',
     {
       name: 'Ranks',
       title: `Ranks: ${formatCount(ranks.length)}`,
-      about: `Peaks by rank${isStaged ? ', a row for each pipeline stage' : ''}. ${failed === 0 ? 'No rank ran out of memory.' : `A cross marks the ${failed === 1 ? 'rank' : `${formatCount(failed)} ranks`} that ran out of memory.`}`,
+      about: `Peaks by rank${isStaged ? ', a row for each pipeline stage' : ''}. ${crossText(ranks)}`,
     },
     diagnosis !== null && textList(rankPhrases(diagnosis), { class: 'phrases' }),
     element('div', { class: 'maps' }, [
@@ -65,6 +64,17 @@ export function ranksSection(ranks: readonly ReportRank[], diagnosis: DiagnoseRe
     ]),
     rankTable(ranks),
   );
+}
+
+function crossText(ranks: readonly ReportRank[]): string {
+  const failed = ranks.filter(({ ooms }) => (ooms ?? 0) > 0).length;
+  const unknown = ranks.filter(({ ooms }) => ooms === null).length;
+  const more =
+    unknown === 0
+      ? ''
+      : ` Whether ${unknown === 1 ? 'another one' : `${formatCount(unknown)} others`} did is not known.`;
+  if (failed === 0) return unknown === 0 ? 'No rank ran out of memory.' : 'Which ranks ran out of memory is not known.';
+  return `A cross marks the ${failed === 1 ? 'rank' : `${formatCount(failed)} ranks`} that ran out of memory.${more}`;
 }
 
 const valuesOf = (ranks: readonly ReportRank[], metric: Metric): number[] =>
@@ -156,7 +166,7 @@ function cellsHtml(cells: readonly Cell[], size: number, metric: Metric, [least,
 
 /** Over the cells of ranks that ran out of memory. */
 function crosses(cells: readonly Cell[], size: number): Child {
-  const failed = cells.filter(({ rank }) => rank.ooms > 0);
+  const failed = cells.filter(({ rank }) => (rank.ooms ?? 0) > 0);
   if (failed.length === 0) return null;
   const arm = size - 4;
   const d = failed.map(({ x, y }) => `M${x + 2} ${y + 2}l${arm} ${arm}m0 -${arm}l-${arm} ${arm}`).join('');

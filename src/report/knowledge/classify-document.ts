@@ -39,6 +39,7 @@ export function classifyDocument({ schema, source, verdict: judged, incidents }:
     launch_ooms: [],
     run_state: null,
     caught_ooms: null,
+    messages_dropped: 0,
     ranks: null,
     read_formats: [],
     failed_sources: [],

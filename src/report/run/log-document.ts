@@ -12,7 +12,7 @@ import {
 import * as d from '../document/document.js';
 import { excerpt } from '../document/values.js';
 import { endingWord } from '../launch-text.js';
-import { countOr, plain, rankWords } from '../text-pieces.js';
+import { countOr, droppedTexts, plain, rankWords } from '../text-pieces.js';
 import { textMaker } from '../words/fill-pieces.js';
 import { launchSection } from './launch-table.js';
 import { doubtfulParts, memoryGroupTable } from './memory-document.js';
@@ -252,7 +252,7 @@ function failures(run: LogRun, groups: readonly Folded[]): d.MaybePart {
       {
         key: 'failures',
         under: ({ first }) => [excerpt(first.text.trim(), MOST_TEXT)],
-        notes: [more.length > 0 && `${more.join(', ')}: --json=full lists all`],
+        notes: [more.length > 0 && `${more.join(', ')}: --json=full lists all`, ...droppedTexts(run.incidents_dropped)],
       },
     ),
   );

@@ -61,7 +61,6 @@ const KEEP = {
 const LATE = { sites: 23, others: 60, next: 50 } as const;
 
 function partsOf(first: Verdict, result: DiagnoseResult, target: of.DiagnosedTarget): d.MaybePart[] {
-  const [, ...others] = result.verdicts;
   const { ids, pasted, texts, isEnough = true } = of.fixParts(first, result);
   const { label, texts: answer } = of.answerOf(first, result);
   const isRun = isRunAnswer(first, result);
@@ -100,14 +99,14 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: of.DiagnosedTar
     listed(
       'OTHERS',
       'others',
-      of.otherTexts(others, first, result),
+      of.otherTexts(first, result),
       result.launch_ooms.length > 0 ? KEEP.launches : LATE.others,
     ),
     listed('UNKNOWN', 'unknown', texts.length === 0 ? of.unknownTexts(first, result) : [], KEEP.unknown),
     listed('NOT READ', 'not_read', of.failedTexts(result), KEEP.failed),
     // What was pasted is at hand: its figures go before commands.
     nextSection(first, target, isShort ? LATE.next : KEEP.next),
-    target.full === true && evidenceSection(first, others, result),
+    target.full === true && evidenceSection(first, result),
   ];
 }
 

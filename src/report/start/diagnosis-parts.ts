@@ -3,12 +3,14 @@
  * `diagnose-markdown.ts` for an issue.
  */
 
+import { allFailures } from '../../model/all-failures.js';
 import { shellWord } from '../../model/escape-controls.js';
 import type { PasteForm } from '../../model/results/advise.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import { as, bytes, joined, type Text, t, code as verbatim } from '../document/document.js';
+import { droppedTexts } from '../text-pieces.js';
 import { percentText } from '../verdict/action-words.js';
 import { siteText } from '../verdict/evidence-words.js';
 import { causeName, wordTable } from '../words/fill.js';
@@ -44,13 +46,14 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
   const { launches, judged_launch: launch } = result;
   const outcome = outcomeOf(verdict, result);
   const launchesWithOom = /^(?:HOST )?OOM/.test(outcome) ? null : state.launchesTitle(result);
+  const failures = allFailures(result.verdicts).length;
   return [
     ...(launchesWithOom === null ? [outcome] : [launchesWithOom, state.judgedText(result)]),
     `run ${shortRun(result)}`,
     ...(rank === null ? [] : [rankPlace(rank, result)]),
     ...(device === null ? [] : [`device ${device}`]),
     ...(launches.length > 1 && launchesWithOom === null ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
-    ...(result.verdicts.length > 1 ? [`${formatCount(result.verdicts.length)} verdicts`] : []),
+    ...(failures > 1 ? [`${formatCount(failures)} verdicts`] : []),
   ].join(' · ');
 }
 
@@ -265,15 +268,22 @@ export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught
 }
 
 /** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
-export function otherTexts(others: readonly Verdict[], first: Verdict, result: DiagnoseResult): string[] {
+export function otherTexts(first: Verdict, result: DiagnoseResult): string[] {
   const kinds = new Map<string, number>();
-  for (const { cause } of others) {
+  const further = allFailures(result.verdicts).slice(1);
+  for (const {
+    verdict: { cause },
+  } of further) {
     const name = cause === first.cause ? 'the same verdict' : causeName(cause);
     kinds.set(name, (kinds.get(name) ?? 0) + 1);
   }
-  const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
+  const what = further.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
   const verdicts = [...kinds].map(([name, count]) => `${name} (${formatCount(count)})`).join(', ');
-  return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...state.launchTexts(result)];
+  return [
+    ...(further.length === 0 ? [] : [`${what}: ${verdicts}`]),
+    ...droppedTexts(result.messages_dropped),
+    ...state.launchTexts(result),
+  ];
 }
 
 /**

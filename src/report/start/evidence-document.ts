@@ -3,6 +3,7 @@
  * each test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
+import { allFailures } from '../../model/all-failures.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import * as d from '../document/document.js';
@@ -17,7 +18,7 @@ import { pastedLines } from './diagnosis-parts.js';
 import { rankPhrases } from './ranks-text.js';
 import { isUnrecorded } from './unrecorded.js';
 
-export function evidenceSection(first: Verdict, others: readonly Verdict[], result: DiagnoseResult): d.Section | null {
+export function evidenceSection(first: Verdict, result: DiagnoseResult): d.Section | null {
   return d.section(
     'All evidence',
     { key: 'evidence', isFolded: true, isBelow: true, about: 'details of a handle: mbforensics show E1' },
@@ -25,7 +26,7 @@ export function evidenceSection(first: Verdict, others: readonly Verdict[], resu
     listed('ranks', rankPhrases(result)),
     listed('launches', launchTexts(result)),
     listed('host', pinnedTexts(result)),
-    listed('others', otherTexts(others, first)),
+    listed('others', otherTexts(result.verdicts, first)),
     listed('not tested', first.missing),
     listed('fixes', first.next),
     otherFixes(result),
@@ -110,10 +111,10 @@ function pinnedTexts({ pinned_host_memory: pinned }: DiagnoseResult): string[] {
 }
 
 /** Verdicts of other devices: those of one kind together. Other devices of the first one's rank by their number. */
-function otherTexts(others: readonly Verdict[], first: Verdict): string[] {
+function otherTexts(verdicts: readonly Verdict[], first: Verdict): string[] {
   const kinds = new Map<string, { readonly devices: number[]; readonly ranks: (number | null)[] }>();
-  for (const verdict of others) {
-    const { cause, detail, confidence, rank, device } = verdict;
+  for (const { verdict, rank, device } of allFailures(verdicts).slice(1)) {
+    const { cause, detail, confidence } = verdict;
     const isSame = cause === first.cause && (detail === first.detail || detail === null);
     const name = isSame ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
     const key = isUnrecorded(verdict) && cause === 'not_oom' ? 'no OOM recorded' : `${name}, confidence ${confidence}`;

@@ -1,7 +1,7 @@
 /** How answers become one verdict: the order, what lowers the confidence, and the captures that are asked for. */
 
 import { describe, expect, it } from 'vitest';
-import { relateVerdicts } from '../../../src/derive/verdict/arrange-verdicts.js';
+import { withContradiction } from '../../../src/derive/verdict/arrange-verdicts.js';
 import { capturesFor, type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
@@ -95,7 +95,10 @@ describe('verdicts of one run', () => {
       { cause: 'capacity', confidence: 'high', contradicted_by: null },
     ]);
     const [seen, untested, tested] = [verdict(3, 'leak'), verdict(0, 'capacity'), verdict(1, 'capacity')];
-    const [first, second, third] = relateVerdicts([seen, untested, tested], judged);
+    const contradictions = [null, { rank: 3, cause: 'leak' }, null] as const;
+    const [first, second, third] = [seen, untested, tested].map((one, i) =>
+      withContradiction(one, { contradiction: contradictions[i]! }),
+    );
     expect(first).toBe(seen);
     expect(wordVerdict(second!).combination.join(' ')).toContain('The evidence of rank 3 shows leak');
     expect(third).toBe(tested);
