@@ -104,7 +104,7 @@ describe('failing ranks of different kinds', () => {
       /^\[rank7\].*OutOfMemory/.test(line)
         ? line.replaceAll('79.10 GiB', '79.20 GiB')
         : /^\[rank61\].*OutOfMemory/.test(line)
-          ? line.replace(/allocate \S+ GiB/, 'allocate 9.00 GiB')
+          ? line.replace(/allocate \S+ [GM]iB/, 'allocate 9.00 GiB')
           : line,
     );
     const { verdicts } = await answerOf(await storeOf('kinds', changed.join('\n')));
