@@ -73,6 +73,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   // Reads a run as ingest does, and writes it as files.
   'src/redact': ['src/model', 'src/knowledge', 'src/text', 'src/sqlite', 'parsers', 'parsers/*', 'src/ingest'],
+  // Rows of a store as files, and back.
+  'src/lake': ['src/model', 'src/store', 'queries', 'src/knowledge'],
   queries: [],
   'src/report': ['src/model', 'src/knowledge'],
   'src/cli': [
@@ -85,6 +87,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'src/derive/*',
     'src/git',
     'src/redact',
+    'src/lake',
     'src/findings/*',
     'src/report',
     'src/allocator',

@@ -2,8 +2,8 @@
 -- @title  Which snapshots and devices of two sides are compared, the first in full
 -- @param  left  VARCHAR  JSON list of what diff.candidates has
 -- @param  right VARCHAR
--- @col    a        INTEGER  snapshot_id
--- @col    b        INTEGER
+-- @col    a        BIGINT   snapshot_id
+-- @col    b        BIGINT
 -- @col    a_device INTEGER
 -- @col    b_device INTEGER
 -- @why    device_pairs of the library, in order: it reads no table, since the sides may be of two stores.

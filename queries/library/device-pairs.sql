@@ -8,8 +8,8 @@
 -- @col    right_rank        INTEGER?
 -- @col    left_handle       VARCHAR
 -- @col    right_handle      VARCHAR
--- @col    left_snapshot_id  INTEGER
--- @col    right_snapshot_id INTEGER
+-- @col    left_snapshot_id  BIGINT
+-- @col    right_snapshot_id BIGINT
 -- @col    left_device       INTEGER
 -- @col    right_device      INTEGER
 -- @col    left_seq          INTEGER? peak_seq of the lists
@@ -20,7 +20,7 @@
 WITH listed AS (
   SELECT is_left, generate_subscripts(devices, 1) AS nth, unnest(devices, max_depth := 2)
   FROM (
-    SELECT is_left, from_json(list::VARCHAR::JSON, '[{"snapshot_id": "INTEGER", "handle": "VARCHAR", "path": "VARCHAR",
+    SELECT is_left, from_json(list::VARCHAR::JSON, '[{"snapshot_id": "BIGINT", "handle": "VARCHAR", "path": "VARCHAR",
       "rank": "INTEGER", "device": "INTEGER", "has_trace": "BOOLEAN", "reserved_bytes": "BIGINT", "ooms": "BIGINT",
       "peak_seq": "INTEGER"}]') AS devices
     FROM (VALUES (true, left_list), (false, right_list)) AS sides(is_left, list)) AS sides),

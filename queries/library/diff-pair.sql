@@ -8,8 +8,8 @@
 -- @col    right_rank        INTEGER?
 -- @col    left_handle       VARCHAR
 -- @col    right_handle      VARCHAR
--- @col    left_snapshot_id  INTEGER
--- @col    right_snapshot_id INTEGER
+-- @col    left_snapshot_id  BIGINT
+-- @col    right_snapshot_id BIGINT
 -- @col    left_device       INTEGER
 -- @col    right_device      INTEGER
 -- @col    left_seq          INTEGER  entry after which most was active; -1 = before the first, or the dump without a trace

@@ -22,6 +22,8 @@ interface Definition<Operands extends Specs, Options extends Specs, Result> {
   readonly notes?: string;
   /** A verb without a store: `--json` is its only common option. */
   readonly storeless?: boolean;
+  /** A verb that asks no run, so that none of a lake can be meant. */
+  readonly lakeless?: boolean;
   readonly operands?: Operands;
   readonly options?: Options;
   /** Whether operands may look like options. */
@@ -72,7 +74,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
   const { summary, heading, notes = definition.notes, closing, ...help } = VERB_HELP[name]!;
   const examples = help.examples ?? verbs.flatMap((verb) => verb.examples);
   const fill = (command: Command, host: Host, parent: Command): void => {
-    const { operands = {} as Operands, options = {} as Options, storeless } = definition;
+    const { operands = {} as Operands, options = {} as Options, storeless = false, lakeless = storeless } = definition;
     for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
     const declared = Object.entries(options).map(([key, spec]) => {
       const made = new Option(spec.flags, spec.help);
@@ -81,12 +83,13 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       command.addOption(made.makeOptionMandatory(spec.isRequired === true));
       return { key, spec, made };
     });
-    addCommon(command, storeless === true);
+    addCommon(command, storeless, lakeless);
     if (definition.takesFlags === true) command.allowUnknownOption();
     command.action(async () => {
       const raw = command.optsWithGlobals();
       const inputs: Record<string, unknown> = {
         db: raw['db'],
+        lake: raw['lake'],
         formats: raw['formats'],
         json: raw['json=full'] === true ? 'full' : (raw['json'] ?? raw['json=short']) === true ? 'short' : undefined,
         memoryLimit: raw['memoryLimit'],
@@ -118,8 +121,9 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
   };
 }
 
-function addCommon(command: Command, storeless: boolean): void {
+function addCommon(command: Command, storeless: boolean, lakeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
+  if (!lakeless) command.option('--lake <dir>', 'ask a lake instead: operands are its runs, as RUN or RUN/RANK');
   // `=` is a part of the flags, so that commander never takes the next operand for the form.
   command.option('--json', 'print one JSON document: what the screen shows');
   command.option('--json=full', 'print one JSON document with every field');

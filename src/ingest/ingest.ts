@@ -15,6 +15,7 @@ import type { IngestResult, IngestSource, NoteResult } from '../model/results/co
 import { asFailure } from './as-failure.js';
 import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover/discover.js';
 import { type Examined, examine } from './discover/examine.js';
+import { RanksOfFiles } from './discover/names/ranks-of-files.js';
 import { planRuns } from './discover/names/run-names.js';
 import { countAttempts } from './finish/count-attempts.js';
 import { removeRun, unlikeRoots } from './finish/unlike-roots.js';
@@ -36,10 +37,11 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     let separated: string | null = null;
     for (const plan of plans) {
       const before = { runs: runs.length, sources: sources.length };
-      const { candidates, skipped, failed } = await discover(plan.paths, {
+      const { skipped, failed, ...found } = await discover(plan.paths, {
         exclude: [file, `${file}.wal`],
         followLinks: options.followLinks,
       });
+      const candidates = await ofRanks(found.candidates, options);
       for (const group of skipped) pushAll(sources, skippedSources(plan.name, group));
       // An empty directory makes neither a store nor a run.
       if (candidates.length === 0 && failed.length === 0) continue;
@@ -110,6 +112,14 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     await session?.close();
     await early?.close();
   }
+}
+
+async function ofRanks(candidates: readonly Candidate[], options: IngestOptions): Promise<readonly Candidate[]> {
+  const isWanted = options.ofRanks;
+  if (isWanted === undefined) return candidates;
+  const ranks = new RanksOfFiles();
+  const wanted = await Promise.all(candidates.map(async (each) => isWanted((await ranks.of(each))?.rank ?? null)));
+  return candidates.filter((_, i) => wanted[i]);
 }
 
 /**

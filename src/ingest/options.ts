@@ -29,6 +29,8 @@ export interface IngestOptions {
   readonly formats?: string | undefined;
   /** Whether links out of a directory are followed. */
   readonly followLinks?: boolean | undefined;
+  /** Files whose names or folders say that they are of other ranks are left out; null: of no single rank. */
+  readonly ofRanks?: ((rank: number | null) => boolean) | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Nothing is concluded from the rows: for tests of reading. */

@@ -3,13 +3,10 @@
  * of its own, in which it is decoded and written at once. Small ones are decoded first, so that one that fails leaves
  * nothing to undo, and many of them share a transaction; if that fails nevertheless, each is repeated in its own.
  */
-import { readdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
 import { NO_RUN_FIGURES, type RunFigures } from '../attribution/blocks/attribution.js';
 import { forgetRuns, type RunOfRanks, readFigures } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
-import { getOrAdd } from '../model/group-by.js';
 import { maxOf } from '../model/lists.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import { pick } from '../model/pick.js';
@@ -22,7 +19,8 @@ import type { DerivedSink } from './derive/derive-snapshot.js';
 import { NoteFolder } from './derive/fold-notes.js';
 import type { Candidate } from './discover/discover.js';
 import { type Examined, examine, type Recognised, type Unusable } from './discover/examine.js';
-import { needsSiblings, rankFromName } from './discover/names/rank-from-name.js';
+import type { NamedRank } from './discover/names/rank-from-name.js';
+import { namedPath, RanksOfFiles } from './discover/names/ranks-of-files.js';
 import { freeName, type RunPlan } from './discover/names/run-names.js';
 import { hashFolder } from './discover/table-folder.js';
 import { countAttempts } from './finish/count-attempts.js';
@@ -103,15 +101,12 @@ type SourceValues = Readonly<Record<string, string | number | null>> &
 interface Received {
   readonly sourceId: number;
   readonly decoded: DecodedSource;
-  readonly fromName: ReturnType<typeof rankFromName>;
+  readonly fromName: NamedRank | undefined;
   readonly incidents: readonly IncidentRow[];
   readonly writers: readonly SnapshotWriter[];
   readonly texts: TextRowWriter | undefined;
   readonly nsys: NsysWriter | undefined;
 }
-
-/** A named file's display path is its base name; rules about folders (`rank_3/trace.pickle`) need the real one. */
-const namedPath = ({ isNamed, path, displayPath }: Candidate): string => (isNamed ? path : displayPath);
 
 export class Session {
   readonly store: Store;
@@ -122,7 +117,7 @@ export class Session {
   private readonly dictionary: StoreDictionary;
   private readonly known: Known;
   private readonly now: Date;
-  private readonly namesByDirectory = new Map<string, Promise<string[]>>();
+  private readonly ranks = new RanksOfFiles();
   private runBytes = 0;
   /** Figures that the labels of the snapshots that are read now depend on. */
   private figures: RunOfRanks | undefined;
@@ -437,21 +432,9 @@ export class Session {
     return explained(this.options, examined, source);
   }
 
-  /** Names of the entries of its directory, read once: thousands of ranks write into one. */
-  private siblingNames(path: string): Promise<string[]> {
-    const directory = dirname(path);
-    return getOrAdd(this.namesByDirectory, directory, () => readdir(directory).catch(() => []));
-  }
-
   private async figuresOf(candidate: Candidate): Promise<RunFigures | undefined> {
     if (this.options.rowsOnly === true) return undefined;
-    return this.figures?.figuresOf((await this.rankOf(candidate))?.rank ?? null) ?? NO_RUN_FIGURES;
-  }
-
-  /** Rank that names of the file and its folders have. */
-  private async rankOf(candidate: Candidate): Promise<ReturnType<typeof rankFromName>> {
-    const path = namedPath(candidate);
-    return rankFromName(path, needsSiblings(path) ? await this.siblingNames(candidate.path) : []);
+    return this.figures?.figuresOf((await this.ranks.of(candidate))?.rank ?? null) ?? NO_RUN_FIGURES;
   }
 
   private context({ displayPath, sizeBytes }: Candidate): Pick<ParseContext, 'progress'> {
@@ -473,7 +456,7 @@ export class Session {
     oldId: number | undefined = undefined,
   ): Promise<Received | MbfError> {
     const { store, known } = this;
-    const fromName = await this.rankOf(candidate);
+    const fromName = await this.ranks.of(candidate);
     const sourceId = await known.next('source');
     const incidents: IncidentRow[] = [];
     const writers: SnapshotWriter[] = [];

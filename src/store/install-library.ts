@@ -103,7 +103,8 @@ function definitionsOf(object: QueryFile): string[] {
   ];
 }
 
-function definitionOf(object: QueryFile, how: string): string {
+/** A view or macro; of a table its rule, named `rule_NAME`. `how`: `OR REPLACE`, `TEMP`. */
+export function definitionOf(object: QueryFile, how: string): string {
   const name = quoted(nameOf(object));
   if (object.kind === 'macro') {
     const parameters = object.params.map((param) => param.name).join(', ');

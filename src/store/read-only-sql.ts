@@ -4,6 +4,7 @@
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
+import { copyRows } from './copy-rows.js';
 import { StatementType } from './duckdb.js';
 import { fromDuckDB, type StoreValue } from './from-duckdb.js';
 import { provideLibrary } from './install-library.js';
@@ -83,7 +84,7 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
   try {
     await refuseActingObjects(store);
     const stream = await store.openStream((connection, prefix) =>
-      prefix === '' ? prepareReading(connection, text) : connection.prepare(prefix + text),
+      prefix === '' ? prepareReading(store, connection, text) : connection.prepare(prefix + text),
     );
     const { result } = stream;
     const columns = result.columnNames().map((name, index) => ({ name, type: String(result.columnType(index)) }));
@@ -93,32 +94,17 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
   }
 }
 
-/**
- * Writes the rows of one reading statement to `file` as Parquet, in their order, compressed with zstd; returns how
- * many. `file` must be in the store's `exchangeDirectory` and must not exist. MBF1005 and MBF1006 as {@link
- * runReadOnly}; DuckDB's own error where the file cannot be written.
- */
+/** {@link copyRows} of a user's statement: MBF1005 and MBF1006 as {@link runReadOnly}. */
 export async function copyToParquet(store: Store, text: string, file: string): Promise<number> {
   if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
   try {
     await refuseActingObjects(store);
-    const stream = await store.openStream(async (connection, prefix) => {
-      const prepared = await prepareReading(connection, text);
+    return await copyRows(store, withoutSemicolon(text), file, async (connection) => {
+      const prepared = await prepareReading(store, connection, text);
       const type = prepared.statementType;
       prepared.destroySync();
       if (type !== StatementType.SELECT) throw new MbfError('MBF1005', `the rows of ${nameOfType(type)} make no file`);
-      // In brackets of its own lines, so that a comment at its end ends with it. It parsed alone, so its own brackets
-      // are closed.
-      const copy = `COPY (\n${withoutSemicolon(text)}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`;
-      return connection.prepare(prefix + copy);
     });
-    let rows = 0;
-    try {
-      for await (const chunk of stream.chunks()) for (const [count] of chunk.getRows()) rows += Number(count);
-    } finally {
-      await stream.end();
-    }
-    return rows;
   } catch (error) {
     throw asSqlError(store, error);
   }
@@ -129,6 +115,7 @@ export async function copyToParquet(store: Store, text: string, file: string): P
  * would run as soon as it is named. Describing the functions takes 30 ms, which our own queries need not spend.
  */
 async function refuseActingObjects(store: Store): Promise<void> {
+  if (store.ownsLibrary) return;
   const objects = await store.select(
     `SELECT 'view' AS kind, view_name AS name, "sql" AS text FROM system.main.duckdb_views() WHERE NOT internal
      UNION ALL
@@ -158,13 +145,17 @@ async function* rowsOf(store: Store, stream: ResultStream): AsyncGenerator<reado
   }
 }
 
-async function prepareReading(connection: DuckDBConnection, text: string): Promise<DuckDBPreparedStatement> {
+async function prepareReading(
+  store: Store,
+  connection: DuckDBConnection,
+  text: string,
+): Promise<DuckDBPreparedStatement> {
   const code = blankText(text);
   if (code.replaceAll(';', '').trim() === '') throw new MbfError('MBF1005', 'no statement was given');
   const acting = ACTING_CALL.exec(code);
   if (acting !== null) throw new MbfError('MBF1005', `${acting[1]}() does more than read`);
   const extracted = await connection.extractStatements(text);
-  await provideLibrary(connection, text);
+  if (!store.ownsLibrary) await provideLibrary(connection, text);
   if (extracted.count !== 1) {
     // DuckDB rewrites a PIVOT into two statements, the first of which creates a type, unless its values are listed.
     const pivot = /\bPIVOT\b/i.test(code) ? ' (a PIVOT needs its values listed: ON column IN (...))' : '';
@@ -177,7 +168,7 @@ async function prepareReading(connection: DuckDBConnection, text: string): Promi
   // EXPLAIN ANALYZE runs its statement, so that one has to be a reading one as well.
   const prefix = EXPLAIN.exec(code);
   if (prefix === null) throw new MbfError('MBF1005', 'this form of EXPLAIN is not supported');
-  (await prepareReading(connection, text.slice(prefix[0].length))).destroySync();
+  (await prepareReading(store, connection, text.slice(prefix[0].length))).destroySync();
   return prepared;
 }
 

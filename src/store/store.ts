@@ -30,6 +30,8 @@ interface StoreParts {
   readonly searchPath: string | undefined;
   /** See {@link Store.hasLibrary}. Default: true. */
   readonly hasLibrary?: boolean;
+  /** The objects of the library in it were made by this process. */
+  readonly ownsLibrary?: boolean;
   /** Its tables are empty. */
   readonly isNew?: boolean;
   /** Removes the files next to the store and allows it to be opened again. */
@@ -56,6 +58,8 @@ export class Store {
   readonly mode: 'read' | 'write';
   /** Whether its derived tables are of this build; if not, they have to be {@link shadow}ed. */
   readonly hasLibrary: boolean;
+  /** Whether the objects of its library are believed; those of a file are replaced by TEMP ones. */
+  readonly ownsLibrary: boolean;
   private readonly parts: StoreParts;
   private readonly tables = new Map<string, readonly TableColumn[]>();
   private readonly appenders = new Set<OpenAppender>();
@@ -76,6 +80,7 @@ export class Store {
     this.file = parts.file;
     this.mode = parts.mode;
     this.hasLibrary = parts.hasLibrary ?? true;
+    this.ownsLibrary = parts.ownsLibrary ?? false;
     this.written = parts.isNew === true ? new Set() : undefined;
     this.parts = parts;
   }

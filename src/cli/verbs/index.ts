@@ -30,6 +30,7 @@ const LOADERS = {
   explain: () => import('./knowledge/explain.js'),
   runs: () => import('./store/runs.js'),
   sql: () => import('./store/sql.js'),
+  lake: () => import('./store/lake.js'),
   export: () => import('./store/export.js'),
   redact: () => import('./store/redact.js'),
   completion: () => import('./store/completion.js'),

@@ -15,6 +15,7 @@ import { progressOf } from '../../progress.js';
 
 export const verb = defineVerb({
   name: 'ingest',
+  lakeless: true,
   operands: {
     paths: operand('<path...>', 'directories and files of one run, named after the first of them'),
   },

@@ -6,6 +6,7 @@ import { flag, KEY, misuse, operand, option } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'redact',
+  lakeless: true,
   operands: { run: operand('<path...>', 'files and directories of one run') },
   options: {
     output: option('-o, --output <dir>', 'the new directory'),

@@ -6,6 +6,7 @@ import { operand } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'runs',
+  lakeless: true,
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
   async ask({ path }, session): Promise<RunsResult> {
     const { store } = await session.store(path);

@@ -11,7 +11,7 @@ export const verb = defineVerb({
   name: 'sql',
   operands: {
     statement: operand('[statement]', 'one SELECT, or - to read it from standard input'),
-    path: operand('[path]', 'ask the store of a path instead'),
+    path: operand('[path]', 'ask the store of a path instead, or with --lake one of its runs'),
   },
   options: {
     format: option('--format <format>', `one of ${SQL_FORMATS.join(', ')}`, text, 'table'),
@@ -24,7 +24,7 @@ export const verb = defineVerb({
     csvRaw: CSV_RAW,
     list: flag('--list', 'tables, views and macros of the analysis library with their columns, or the one named'),
   },
-  async ask({ statement, path, format: wanted, limit, csvRaw, list, json }, session) {
+  async ask({ statement, path, format: wanted, limit, csvRaw, lake, list, json }, session) {
     if (list) {
       const { describeLibrary } = await import('../../../store/install-library.js');
       const library = describeLibrary(statement);
@@ -37,7 +37,9 @@ export const verb = defineVerb({
     if (csvRaw && format !== 'csv') throw misuse('--csv-raw is an option of --format csv');
     const select = statement === '-' ? await readTextFile('-') : statement;
     const { context } = session;
-    const { store } = await session.store(path);
+    // Of one run of a lake, its store.
+    const { store } =
+      lake === undefined || path !== undefined ? await session.store(path) : await session.lake(lake, select);
     const { runReadOnly, streamReadOnly } = await import('../../../store/read-only-sql.js');
     if (format === 'csv' || format === 'jsonl') {
       const { columns, rows } = await streamReadOnly(store, select);

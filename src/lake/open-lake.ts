@@ -1,0 +1,61 @@
+/** A lake as a store that is read. */
+import { realpathSync } from 'node:fs';
+import { MbfError } from '../model/errors.js';
+import { MIB } from '../model/units.js';
+import { DuckDBInstance } from '../store/duckdb.js';
+import { Store } from '../store/store.js';
+import { checkLake } from './lake-files.js';
+import { lakeViews } from './lake-views.js';
+
+/**
+ * Opened for one statement, which finds what it names.
+ *
+ * MBF1003 where the directory does not exist, MBF3009 where it is no lake of this version. DuckDB reads files of the
+ * directory alone, and spills nowhere.
+ */
+export async function openLake(
+  directory: string,
+  statement: string,
+  {
+    memoryLimitBytes = 1024 * MIB,
+    threads = 4,
+  }: { readonly memoryLimitBytes?: number; readonly threads?: number } = {},
+): Promise<Store> {
+  let lake: string;
+  try {
+    lake = realpathSync(directory);
+  } catch (error) {
+    throw new MbfError('MBF1003', 'no such directory', { file: directory }, error);
+  }
+  checkLake(lake);
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: `${memoryLimitBytes}B`,
+    threads: String(threads),
+    temp_directory: '',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_persistent_secrets: 'false',
+  });
+  const connection = await instance.connect();
+  try {
+    await connection.run(`SET TimeZone = 'UTC'`);
+    await connection.run(`SET allowed_directories = ['${lake.replaceAll("'", "''")}/']`);
+    await connection.run('SET enable_external_access = false');
+    await connection.run('SET lock_configuration = true');
+    await connection.run(lakeViews(lake, statement).join(';\n'));
+  } catch (error) {
+    connection.closeSync();
+    instance.closeSync();
+    throw error;
+  }
+  return new Store({
+    file: directory,
+    mode: 'read',
+    instance,
+    connection,
+    searchPath: undefined,
+    ownsLibrary: true,
+    release: () => {},
+  });
+}
