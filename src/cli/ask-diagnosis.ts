@@ -4,6 +4,7 @@ import { cachePlace } from './cached-files.js';
 import { contentKey } from './content-key.js';
 import type { Context } from './context.js';
 import { type DbOptions, type Operands, pathsOf, resourcesOf } from './operands.js';
+import { misuse } from './options.js';
 import { type DiagnoseQuestion, readAnswer, writeAnswer } from './stored-answer.js';
 import type { Target } from './target.js';
 
@@ -22,7 +23,9 @@ export async function askDiagnosis(
 ): Promise<Asked> {
   // Also where it is not opened: a value that is none is an error.
   resourcesOf(options);
-  const paths = pathsOf(operands);
+  if (options.lake !== undefined && question.capacityBytes !== undefined)
+    throw misuse('--capacity judges a run again, and a lake has what was judged: ask the run itself');
+  const paths = options.lake === undefined ? pathsOf(operands) : undefined;
   const key = paths === undefined || paths.includes('-') ? undefined : await contentKey(paths, context);
   const stored = key === undefined ? undefined : readAnswer({ directory: cachePlace(context), key }, question);
   if (stored !== undefined) return { diagnosis: stored, opened: undefined };
@@ -33,7 +36,8 @@ export async function askDiagnosis(
     asWritten: question.capacityBytes === undefined,
   });
   try {
-    return { diagnosis: await diagnoseTarget(opened, question), opened };
+    const diagnosis = await diagnoseTarget(opened, question);
+    return { diagnosis: opened.lake === undefined ? diagnosis : { ...diagnosis, lake: opened.lake }, opened };
   } catch (error) {
     await opened.close();
     throw error;

@@ -31,6 +31,8 @@ export function pathsOf(operands: Operands): readonly string[] | undefined {
 
 export interface DbOptions {
   readonly db?: string | undefined;
+  /** A lake instead of the store: operands are its runs. */
+  readonly lake?: string | undefined;
   readonly formats?: string | undefined;
   readonly memoryLimit?: string | undefined;
   readonly wait?: string | undefined;

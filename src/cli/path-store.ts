@@ -13,6 +13,7 @@ import { openStore as openWhole, type WaitingOptions } from '../ingest/store-to-
 import { remedyOf } from '../knowledge/errors.js';
 import { type ErrorCode, MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
+import type { AskedLakeRun } from '../model/results/lake.js';
 import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
@@ -43,6 +44,19 @@ export interface OpenedStore {
   /** Files that could not be read. */
   readonly failed: readonly { readonly path: string; readonly error: Failure }[];
   close(): Promise<void>;
+}
+
+/** What operands mean. */
+export interface Target extends OpenedStore {
+  /** Where the operands are paths. */
+  readonly cached?: CachedFiles | undefined;
+  /** The run a verb is about. */
+  readonly runId: number;
+  readonly run: string;
+  /** Of a run of a lake: what its other ranks and blocks are. */
+  readonly lake?: AskedLakeRun | undefined;
+  /** Set if the operand named one snapshot. */
+  readonly handle: string | undefined;
 }
 
 /** The store of a path, and its one run. */

@@ -88,7 +88,7 @@ export function subjectPage(
   return pageOf({
     ...{ subject, title, operand, program: program() },
     ...{ diagnosis: null, facts: [], evidence: [], devices: [], other_devices: [], ranks: [], iterations: null },
-    ...{ diff: null, is_redacted: false },
+    ...{ diff: null, lake: null, is_redacted: false },
     ...documents,
   });
 }

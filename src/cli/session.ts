@@ -8,7 +8,7 @@ import type { Diagnosis } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import type { DbOptions, Operands } from './operands.js';
-import type { REDACT, Values } from './options.js';
+import { misuse, type REDACT, type Values } from './options.js';
 import type { OpenedStore } from './path-store.js';
 import type { DiagnoseQuestion } from './stored-answer.js';
 import type { Target } from './target.js';
@@ -78,6 +78,11 @@ export class Session {
   /** The operands of a question. Without a path, its answer depends on the store. */
   async #asked(operand: Operands): Promise<{ readonly operands: Operands; readonly context: Context }> {
     const { pathsOf } = await import('./operands.js');
+    if (this.common.lake !== undefined) {
+      if (this.#redaction !== undefined)
+        throw misuse('--redact and --lake cannot be combined: names are hidden in what is added');
+      return { operands: operand, context: this.context };
+    }
     if (pathsOf(operand) === undefined && existsSync(this.db)) this.givenStore = this.db;
     return this.#redacted(operand);
   }
@@ -135,10 +140,24 @@ export class Session {
     return this.keep(await openTargetStore(operands as string | undefined, this.common, context));
   }
 
+  /** All runs of a lake, for one statement. */
+  async lake(directory: string, statement: string): Promise<{ readonly store: Store }> {
+    const [{ openLake }, { resourcesOf }] = await Promise.all([
+      import('../lake/open-lake.js'),
+      import('./operands.js'),
+    ]);
+    const { memoryLimitBytes } = resourcesOf(this.common);
+    return {
+      store: this.keep(
+        await openLake(directory, statement, memoryLimitBytes === undefined ? {} : { memoryLimitBytes }),
+      ),
+    };
+  }
+
   /** Two operands, opened when they are used; files that could not be read do not count. */
   async two(operands: readonly [string, string]): Promise<TwoTargets> {
     const { twoTargets } = await import('./two-targets.js');
-    if (operands.some((operand) => !existsSync(operand))) this.givenStore = this.db;
+    if (this.common.lake === undefined && operands.some((operand) => !existsSync(operand))) this.givenStore = this.db;
     return this.keep(twoTargets(operands, this.common, this.context));
   }
 }

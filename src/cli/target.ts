@@ -16,18 +16,10 @@ import {
   type PathStoreOptions,
   pathStore,
   type StoreResources,
+  type Target,
 } from './path-store.js';
-import type { CachedFiles } from './stored-answer.js';
 
-export interface Target extends OpenedStore {
-  /** Where the operands are paths. */
-  readonly cached?: CachedFiles | undefined;
-  /** The run a verb is about. */
-  readonly runId: number;
-  readonly run: string;
-  /** Set if the operand named one snapshot. */
-  readonly handle: string | undefined;
-}
+export type { Target } from './path-store.js';
 
 /** The store itself, for verbs that list or query all of it. A path operand means the store of that path. */
 export async function openTargetStore(
@@ -36,6 +28,7 @@ export async function openTargetStore(
   context: Context,
 ): Promise<OpenedStore> {
   const resources = resourcesOf(options);
+  if (options.lake !== undefined) return openTarget(operand, options, context);
   if (operand !== undefined) return pathStore([operand.replace(/^path:/, '')], context, resources);
   return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
@@ -52,6 +45,10 @@ export async function openTarget(
   ofPaths: Pick<PathStoreOptions, 'contentKey' | 'asWritten'> = {},
 ): Promise<Target> {
   const resources = resourcesOf(options);
+  if (options.lake !== undefined) {
+    const { openLakeTarget } = await import('./lake-target.js');
+    return openLakeTarget(options.lake, onlyOne(operands), context, resources);
+  }
   const paths = pathsOf(operands);
   if (paths !== undefined)
     return { ...(await pathStore(paths, context, { ...resources, ...ofPaths })), handle: undefined };
@@ -79,6 +76,12 @@ export async function openTarget(
   const what =
     kind === undefined ? 'no such file or directory, and no such run, snapshot or commit' : `no such ${kind}`;
   throw new MbfError('MBF1002', `${name}: ${what} in ${file}${await runsOf(file, name!, resources)}`);
+}
+
+function onlyOne(operands: Operands): string | undefined {
+  if (typeof operands === 'string' || operands === undefined) return operands;
+  if (operands.length > 1) throw misuse(`one run of a lake is asked at a time, not ${operands.length}`);
+  return operands[0];
 }
 
 /** More than this many runs are counted. */

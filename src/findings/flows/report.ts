@@ -85,7 +85,7 @@ export async function describeReport(options: ReportOptions): Promise<RunReport>
       other_devices: chosen.slice(options.devices).map(({ row, device }) => ({ handle: row.handle, device })),
       ranks: await ranksOf(store, run, diagnosis),
       iterations: await iterationsOf(store, runId),
-      ...{ diff: null, bisection: null, history: null, is_redacted: false },
+      ...{ diff: null, bisection: null, history: null, lake: null, is_redacted: false },
     },
     overview,
   };

@@ -20,6 +20,7 @@ import type {
 import type { Cause, SourceStatus } from '../vocabulary.js';
 import type { AdviceAction, AdviceFix, AdviceText, PasteForm } from './advise.js';
 import type { DeviceAt } from './at.js';
+import type { AskedLakeRun } from './lake.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -379,6 +380,8 @@ export interface Diagnosis {
   readonly advice: Unworded<DiagnoseAdvice, AdviceText> | null;
   /** Of the snapshot that holds most; null where none holds any, or none was recorded. */
   readonly pinned_host_memory: PinnedHostMemory | null;
+  /** Of a run of a lake: all of its ranks. The rest is about what the tasks of some blocks saw. */
+  readonly lake?: AskedLakeRun;
 }
 
 export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts' | 'advice'> {

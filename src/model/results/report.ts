@@ -9,6 +9,7 @@ import type { BisectReportResult } from './bisect.js';
 import type { DiagnoseResult, PeakDevice, ShowResult } from './common.js';
 import type { DiffResult } from './diff.js';
 import type { HistoryResult } from './history.js';
+import type { LakeRuns } from './lake.js';
 import type { LogIncident, RunFacts } from './log.js';
 import type { TimelineDevice } from './timeline.js';
 
@@ -38,6 +39,8 @@ export interface ReportResult {
   readonly bisection: BisectReportResult | null;
   readonly history: HistoryResult | null;
   /** Names were replaced by pseudonyms. */
+  /** Of a lake, the runs that began last; null outside of one. */
+  readonly lake: LakeRuns | null;
   readonly is_redacted: boolean;
 }
 

@@ -15,6 +15,7 @@ import { differencesSection, diffHead, pairSection } from './diff-html.js';
 import { evidenceSection } from './evidence-html.js';
 import { historyHead, historySection } from './history-html.js';
 import { type Child, element, join, text, textElement, textList, trusted } from './html.js';
+import { lakeSection } from './lake-html.js';
 import { viewSections } from './moments-html.js';
 import { headHtml, type PageHead } from './page-head.js';
 import type { PageSection } from './page-pieces.js';
@@ -108,6 +109,7 @@ function sectionsOf(report: ReportResult): PageSection[] {
     memorySection(verdict),
     ...viewSections(report),
     ranksSection(report.ranks, diagnosis),
+    lakeSection(report),
     // Of a comparison, the steps of both are a table of the pair.
     diff === null ? stepsSection(devices) : null,
     iterationsSection(report.iterations),

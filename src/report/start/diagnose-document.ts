@@ -16,7 +16,8 @@ const MESSAGE_HEIGHT = 10;
 const LABEL = 9;
 
 export function diagnoseDocument(result: DiagnoseResult, target: of.DiagnosedTarget = {}): d.Document {
-  const [first] = result.verdicts;
+  const asked = result.lake?.rank ?? null;
+  const first = of.verdictOf(asked, result) ?? result.verdicts[0];
   const isShort = first !== undefined && of.isMessageAlone(first, result);
   const parts = first === undefined ? emptyParts(result, target) : partsOf(first, result, target);
   return {
@@ -54,7 +55,19 @@ function emptyParts(result: DiagnoseResult, target: of.DiagnosedTarget): d.Maybe
 
 /** In the order in which parts are left out where a screen is full: see `Kept`. */
 const KEEP = {
-  ...{ summary: 1, fix: 2, request: 3, memory: 4, launches: 5, effect: 6, run: 14, next: 16, unknown: 18, why: 20 },
+  ...{
+    summary: 1,
+    fix: 2,
+    request: 3,
+    memory: 4,
+    launches: 5,
+    effect: 6,
+    lake: 13,
+    run: 14,
+    next: 16,
+    unknown: 18,
+    why: 20,
+  },
   // A size alone is in the message that was pasted.
   ...{ size: 22, code: 24, failed: 26 },
 } as const;
@@ -104,6 +117,7 @@ function partsOf(first: Verdict, result: DiagnoseResult, target: of.DiagnosedTar
     ),
     listed('UNKNOWN', 'unknown', texts.length === 0 ? of.unknownTexts(first, result) : [], KEEP.unknown),
     listed('NOT READ', 'not_read', of.failedTexts(result), KEEP.failed),
+    listed('LAKE', 'lake', of.lakeTexts(result), KEEP.lake),
     // What was pasted is at hand: its figures go before commands.
     nextSection(first, target, isShort ? LATE.next : KEEP.next),
     target.full === true && evidenceSection(first, result),

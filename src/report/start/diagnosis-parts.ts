@@ -10,7 +10,7 @@ import type { DiagnoseResult, EvidenceResult, ShortFix, VerdictResult as Verdict
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import { as, bytes, joined, type Text, t, code as verbatim } from '../document/document.js';
-import { droppedTexts } from '../text-pieces.js';
+import { counted, droppedTexts, rankName } from '../text-pieces.js';
 import { percentText } from '../verdict/action-words.js';
 import { siteText } from '../verdict/evidence-words.js';
 import { causeName, wordTable } from '../words/fill.js';
@@ -22,6 +22,7 @@ import { isUnrecorded } from './unrecorded.js';
 export interface DiagnosedTarget {
   readonly operands?: readonly string[] | undefined;
   readonly db?: string | undefined;
+  readonly lake?: string | undefined;
   /** As given to `--capacity`: without it `show` might number other evidence. */
   readonly capacity?: string | undefined;
   /** With all evidence. */
@@ -286,6 +287,41 @@ export function otherTexts(first: Verdict, result: DiagnoseResult): string[] {
   ];
 }
 
+/** The verdict about a rank, or one that it is counted with. */
+export const verdictOf = (asked: number | null, { verdicts }: Pick<DiagnoseResult, 'verdicts'>): Verdict | undefined =>
+  asked === null
+    ? undefined
+    : verdicts.find(({ rank, also }) => rank === asked || also.some((one) => one.rank === asked));
+
+/** Of a run of a lake: what all of its ranks have, and what is missing. */
+export function lakeTexts({ lake, verdicts }: DiagnoseResult): string[] {
+  if (lake === undefined) return [];
+  const { rank: asked, ranks, blocks, missing, causes } = lake;
+  const own = verdictOf(asked, { verdicts });
+  const shown = own ?? verdicts[0];
+  const other =
+    own === undefined ? `rank ${asked} has no failure; the verdict is about` : `rank ${asked} failed alike; shown is`;
+  const failed = causes.map((one) => `${causeOf(one)} on ${counted(one.ranks, 'rank')}`);
+  const ofAll = failed.length === 0 ? 'no failure' : failed.join(', ');
+  const absent = missing.length === 1 ? 'block' : 'blocks';
+  return [
+    ...(asked === null || shown === undefined || shown.rank === asked ? [] : [`${other} ${rankName(shown.rank)}`]),
+    `${counted(ranks, 'rank')} in ${counted(blocks - missing.length, 'block')}: ${ofAll}`,
+    ...(missing.length > 0 ? [`missing: ${absent} ${numbersOf(missing)} of ${formatCount(blocks)}`] : []),
+  ];
+}
+
+const causeOf = ({ cause, detail }: { readonly cause: string; readonly detail: string | null }): string =>
+  detail === null ? causeName(cause) : `${causeName(cause)} (${causeName(detail)})`;
+
+/** More than this many blocks are counted. */
+const MOST_NUMBERS = 8;
+
+const numbersOf = (numbers: readonly number[]): string =>
+  numbers.length <= MOST_NUMBERS
+    ? numbers.join(', ')
+    : `${numbers.slice(0, MOST_NUMBERS).join(', ')} and ${formatCount(numbers.length - MOST_NUMBERS)} more`;
+
 /**
  * Where nothing decides: the first test that was not possible, and the capture that would make it so. Of a file without
  * an OOM, what it cannot show.
@@ -346,9 +382,10 @@ export function nothingFoundSteps(result: DiagnoseResult, target: DiagnosedTarge
 }
 
 /** A command as the user can paste it. */
-export function withTarget(command: string, { operands = [], db, capacity }: DiagnosedTarget): string {
+export function withTarget(command: string, { operands = [], db, lake, capacity }: DiagnosedTarget): string {
   const of = command.includes('/snapshot#') ? '' : operands.map((operand) => ` ${shellWord(operand)}`).join('');
   const capacityOption =
     capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${shellWord(capacity)}`;
-  return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${shellWord(db)}`}`;
+  const place = db === undefined ? '' : ` --db ${shellWord(db)}`;
+  return `${command}${of}${capacityOption}${place}${lake === undefined ? '' : ` --lake ${shellWord(lake)}`}`;
 }

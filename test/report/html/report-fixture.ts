@@ -73,7 +73,7 @@ export function report(over: Partial<ReportResult> = {}, texts: Texts = TEXTS): 
       peak_allocated_bytes: [null, null, null],
       peak_reserved_bytes: [4 * GIB, 4 * GIB, 4 * GIB],
     },
-    ...{ diff: null, bisection: null, history: null, is_redacted: false },
+    ...{ diff: null, bisection: null, history: null, lake: null, is_redacted: false },
     ...over,
   };
 }

@@ -155,6 +155,7 @@ const report = defineVerb({
 
 export const verb = defineVerb({
   name: 'bisect',
+  lakeless: true,
   verbs: [run, report],
 });
 

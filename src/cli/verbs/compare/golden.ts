@@ -55,6 +55,7 @@ const add = defineVerb({
 
 const list = defineVerb({
   name: 'golden list',
+  lakeless: true,
   async ask(_, session) {
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
     const goldens: NamedGolden[] = [];
@@ -68,6 +69,7 @@ const list = defineVerb({
 
 const show = defineVerb({
   name: 'golden show',
+  lakeless: true,
   operands: { golden: operand('<golden>', 'a name, a golden file, or a run') },
   async ask({ golden }, session) {
     const { name, runs, origin } = await resolveGolden(golden, session);
@@ -78,6 +80,7 @@ const show = defineVerb({
 
 const exported = defineVerb({
   name: 'golden export',
+  lakeless: true,
   operands: { file: operand('<file>', 'the file to write; - is standard output') },
   options: {
     name: option('--name <golden>', 'which: a name, a golden file, or a run; default: the only ones of the store'),
@@ -100,6 +103,7 @@ const exported = defineVerb({
 
 const imported = defineVerb({
   name: 'golden import',
+  lakeless: true,
   operands: { file: operand('<file>', 'the golden file') },
   options: {
     name: option('--name <name>', 'what to call them; default: the name in the file, or the file name'),
@@ -116,6 +120,7 @@ const imported = defineVerb({
 
 const remove = defineVerb({
   name: 'golden remove',
+  lakeless: true,
   operands: { name: operand('<name>', 'their name') },
   async ask({ name }, session) {
     const runs = await session.inStore('write', (store) => removeGolden(store, name));

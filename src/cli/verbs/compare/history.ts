@@ -16,6 +16,7 @@ import { openTargetStore } from '../../target.js';
 
 export const verb = defineVerb({
   name: 'history',
+  lakeless: true,
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
   options: {
     metric: choice('--metric <name>', 'one of', HISTORY_METRIC_NAMES, 'peak_allocated_bytes'),

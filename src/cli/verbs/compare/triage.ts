@@ -43,6 +43,7 @@ export async function judgedBy(given: Omit<Values<typeof JUDGING>, 'criterion'>,
 
 export const verb = defineVerb({
   name: 'triage',
+  lakeless: true,
   operands: {
     operands: operand('<run...>', 'runs of the commit: a path, or runs of the store; several are judged together'),
   },

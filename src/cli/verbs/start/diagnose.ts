@@ -28,9 +28,9 @@ export const verb = defineVerb({
     const paths = redact ? runs.map((each) => each.run) : run;
     return { schema: 'mbforensics/diagnose-each@1', paths, runs };
   },
-  document(result, { run, db, full, capacity, redact }) {
+  document(result, { run, db, lake, full, capacity, redact }) {
     if ('runs' in result) return diagnoseDocuments(result.schema, result.paths, result.runs);
-    const target = { operands: redact ? [result.run] : run, db, capacity: capacity?.text, full };
+    const target = { operands: redact ? [result.run] : run, db, lake, capacity: capacity?.text, full };
     return diagnoseDocument(result, target);
   },
   reports: {

@@ -29,6 +29,7 @@ const LEAST_FREE_BYTES = 512 * MIB;
 
 export const verb = defineVerb({
   name: 'doctor',
+  lakeless: true,
   operands: { paths: operand('[path...]', 'what to look for readable files in; default: the current directory') },
   async ask({ paths }, session): Promise<DoctorResult> {
     const { context } = session;

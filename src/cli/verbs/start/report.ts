@@ -87,9 +87,9 @@ export const verb = defineVerb({
     };
   },
   full: ({ summary }) => summary,
-  document({ summary, diagnosis }, { run, db, capacity, redact }) {
+  document({ summary, diagnosis }, { run, db, lake, capacity, redact }) {
     const operands = redact ? [summary.run] : run;
-    return reportDocument(summary, diagnosis, { operands, db, capacity: capacity?.text });
+    return reportDocument(summary, diagnosis, { operands, db, lake, capacity: capacity?.text });
   },
   exitCode: () => EXIT.done,
 });
@@ -100,7 +100,12 @@ async function runReport({ run, baseline, repo, devices, capacity, redact }: Inp
   const capacityBytes = capacity?.bytes;
   if (baseline === undefined) {
     const target = await session.target(run);
-    return reportOf(target, { capacityBytes, operand: run.length === 1 && !redact ? run[0]! : target.run, devices });
+    const operand = run.length === 1 && !redact ? run[0]! : target.run;
+    const made = await reportOf(target, { capacityBytes, operand, devices });
+    const { lake } = session.common;
+    if (lake === undefined) return made;
+    const { readLakeRuns } = await import('../../lake-target.js');
+    return { ...made, report: { ...made.report, lake: await readLakeRuns(lake) } };
   }
   if (redact) throw misuse('--redact cannot be combined with --baseline; run `redact` on both runs with one --key');
   const [only, ...others] = run;

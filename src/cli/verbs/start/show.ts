@@ -29,8 +29,8 @@ export const verb = defineVerb({
     const question = { handle, verdict, limit, readLines: sourceLines, rules: combinationRules() };
     return describeShow(target.store, target.runId, wordDiagnosis(diagnosis), question);
   },
-  document: (result, { first, second, db, capacity }) =>
-    showDocument(result, { operands: runOf(first, second), db, capacity: capacity?.text }),
+  document: (result, { first, second, db, lake, capacity }) =>
+    showDocument(result, { operands: runOf(first, second), db, lake, capacity: capacity?.text }),
 });
 
 function isHandle(word: string | undefined): word is string {

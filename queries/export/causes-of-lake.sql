@@ -1,0 +1,13 @@
+-- @name   export.causes_of_lake
+-- @title  Causes of the failures of runs of a lake, with their ranks
+-- @param  runs VARCHAR     names in the lake, a JSON list
+-- @col    run VARCHAR      the run
+-- @col    cause VARCHAR    the cause
+-- @col    detail VARCHAR?  which kind of it
+-- @col    ranks BIGINT     ranks with such a failure
+-- @why    A screen of one failure says what the other ten thousand ranks have.
+SELECT run, cause, detail, count(DISTINCT rank) AS ranks
+FROM lake.verdict
+WHERE run IN (SELECT unnest(from_json($runs, '["VARCHAR"]'))) AND rank IS NOT NULL AND failure IS NOT NULL
+GROUP BY run, cause, detail
+ORDER BY run, ranks DESC, cause, detail
