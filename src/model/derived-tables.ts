@@ -17,7 +17,7 @@ export function entriesPerBucket(events: number, least = 1): number {
 }
 
 /** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */
-export const DERIVE_RULES = 10;
+export const DERIVE_RULES = 11;
 
 /** What is concluded about runs: no reader of their files depends on these. */
 export const CONCLUDED_TABLES: ReadonlySet<string> = new Set([

@@ -77,11 +77,19 @@ export async function insertFacts(store: Store, runIds: readonly number[], capac
 
 /** False for a run without a failure. */
 async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promise<boolean> {
-  const { incidents, layout, judged } = await readLogFacts(store, runId);
+  const { facts, incidents, layout, judged } = await readLogFacts(store, runId);
   const first = readFirstFailure(incidents, judged);
   const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
   const ooms = incidents.filter(({ is_oom: isOom, attempt }) => isOom && (attempt ?? 1) === judged);
-  const judgedRun: Row = { run_id: runId, rules: UNFINISHED };
+  const judgedRun: Row = {
+    run_id: runId,
+    rules: UNFINISHED,
+    world_size: layout?.worldSize ?? null,
+    stages: facts.parallel.pp,
+    stage_stride: layout?.axis('pp').stride ?? null,
+    replicas: layout?.axis('dp').size ?? null,
+    replica_stride: layout?.axis('dp').stride ?? null,
+  };
   if (first === null && traced.length === 0 && ooms.length === 0) {
     rows.judged_run.push(judgedRun);
     return false;
@@ -109,11 +117,6 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
     attempt: texts.attempt,
     completed_steps: completedIterations(texts),
     last_iteration: texts.iterations.find(({ attempt }) => attempt === texts.attempt)?.highest ?? null,
-    world_size: layout?.worldSize ?? null,
-    stages: texts.stages,
-    stage_stride: layout?.axis('pp').stride ?? null,
-    replicas: layout?.axis('dp').size ?? null,
-    replica_stride: layout?.axis('dp').stride ?? null,
     has_environment: factsOfRanks.hasEnvironment,
   });
   const ranks = [...traced, ...ooms, ...(first === null ? [] : [first])].map(({ rank }) => rank);
