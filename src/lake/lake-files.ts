@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { MbfError } from '../model/errors.js';
-import { LEVELS, lakeTables, RUN_SUMMARY } from './lake-tables.js';
+import { fileColumns, LEVELS, lakeTables, RUN_SUMMARY } from './lake-tables.js';
 
 export const DESCRIPTION = 'mbforensics-lake.json';
 /** Raised when a table changes in a way that readers of the files see. */
@@ -98,9 +98,9 @@ function describeLake() {
     version: LAKE_VERSION,
     layout: 'TABLE/run=RUN/rank_block=N/part-HASH.parquet',
     levels: LEVELS,
-    tables: lakeTables().map(({ name, title, level, columns }) => ({
-      ...{ name, title, level },
-      columns: columns.map((column) => ({ name: column.name, type: column.type, text: column.text })),
+    tables: lakeTables().map((table) => ({
+      ...{ name: table.name, title: table.title, level: table.level },
+      columns: fileColumns(table).map(({ name, type, text }) => ({ name, type, text })),
     })),
   };
 }
@@ -125,11 +125,14 @@ export async function replacePart(lake: string, table: string, run: string, bloc
   renameSync(file, join(folder, name));
 }
 
-/** Tables that have a whole part, of whatever run. */
-export function tablesWithFiles(lake: string): ReadonlySet<string> {
+/** Of some tables those that have a whole part, of whatever run. */
+export function tablesWithFiles(
+  lake: string,
+  names: readonly string[] = lakeTables().map(({ name }) => name),
+): ReadonlySet<string> {
   const hasPart = (directory: string, depth: number): boolean =>
     namesIn(directory).some((name) =>
       depth === 0 ? PART.test(name) : /^(?:run|rank_block)=/.test(name) && hasPart(join(directory, name), depth - 1),
     );
-  return new Set(lakeTables().flatMap(({ name }) => (hasPart(join(lake, name), 2) ? [name] : [])));
+  return new Set(names.filter((name) => hasPart(join(lake, name), 2)));
 }

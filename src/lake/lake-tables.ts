@@ -44,6 +44,25 @@ export interface LakeTable {
   readonly added: readonly ('rank' | 'snapshot' | 'place')[];
 }
 
+/** Columns that are names of folders. */
+export const FOLDERS = [
+  { name: 'run', type: 'VARCHAR', text: 'the run, by its folder' },
+  { name: 'rank_block', type: 'INTEGER', text: 'block of its ranks, by the folder' },
+] as const;
+
+const ADDED = {
+  rank: { name: 'rank', type: 'INTEGER', text: 'global rank of the snapshot' },
+  snapshot: { name: 'snapshot', type: 'INTEGER', text: 'number of the snapshot in its file' },
+  place: { name: 'place', type: 'BIGINT', text: 'order of the rows in their store' },
+} as const;
+
+/** The columns as readers of the files have them. */
+export const fileColumns = ({ columns, added }: LakeTable) => [
+  ...columns,
+  ...added.map((name) => ADDED[name]),
+  ...FOLDERS,
+];
+
 /** One row of a block, written last: a block without it is not whole. */
 export const RUN_SUMMARY = 'run_summary';
 

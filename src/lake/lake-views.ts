@@ -8,8 +8,16 @@ import { schemaEnums, schemaTables } from '../store/load-queries.js';
 import type { QueryFile } from '../store/query-file.js';
 import { quotedText } from '../store/schema.js';
 import { tablesWithFiles } from './lake-files.js';
-import { type LakeTable, lakeTables, RUN_SUMMARY } from './lake-tables.js';
+import { FOLDERS, fileColumns, type LakeTable, lakeTables, RUN_SUMMARY } from './lake-tables.js';
 import { hashed } from './table-rows.js';
+
+/** The files of some tables as they are, for a statement that names no others: what other engines see. */
+export function fileViews(lake: string, names: readonly string[]): string[] {
+  const filled = tablesWithFiles(lake, names);
+  return lakeTables()
+    .filter(({ name }) => names.includes(name))
+    .map((table) => `CREATE VIEW ${table.name} AS ${filled.has(table.name) ? filesOf(lake, table) : noRows(table)}`);
+}
 
 /** `lake`: an absolute path. With `statement`, only what that may name: making all takes a second of a large lake. */
 export function lakeViews(lake: string, statement?: string): string[] {
@@ -56,24 +64,13 @@ export function lakeViews(lake: string, statement?: string): string[] {
 const empty = (columns: readonly { readonly name: string; readonly type: string }[]): string =>
   `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false`;
 
-const FOLDERS = [
-  { name: 'run', type: 'VARCHAR' },
-  { name: 'rank_block', type: 'INTEGER' },
-];
-
-const columnsOf = ({ columns, added }: LakeTable) => [
-  ...columns,
-  ...added.map((name) => ({ name, type: name === 'place' ? 'BIGINT' : 'INTEGER' })),
-  ...FOLDERS,
-];
-
-const noRows = (table: LakeTable): string => empty(columnsOf(table));
+const noRows = (table: LakeTable): string => empty(fileColumns(table));
 
 /** Names only columns that this version knows: files of another may have more. */
 function filesOf(lake: string, table: LakeTable): string {
   const files = quotedText(`${lake}/${table.name}/run=*/rank_block=*/part-*.parquet`);
   const types = `hive_partitioning = true, hive_types = {${FOLDERS.map(({ name, type }) => `'${name}': ${type}`).join(', ')}}`;
-  return `SELECT ${columnsOf(table)
+  return `SELECT ${fileColumns(table)
     .map(({ name }) => name)
     .join(', ')} FROM read_parquet(${files}, ${types})`;
 }

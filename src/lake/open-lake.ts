@@ -5,17 +5,17 @@ import { MIB } from '../model/units.js';
 import { DuckDBInstance } from '../store/duckdb.js';
 import { Store } from '../store/store.js';
 import { checkLake } from './lake-files.js';
-import { lakeViews } from './lake-views.js';
+import { fileViews, lakeViews } from './lake-views.js';
 
 /**
- * Opened for one statement, which finds what it names.
+ * Opened for one statement, which finds what it names; or with the files of some tables, as other engines see them.
  *
  * MBF1003 where the directory does not exist, MBF3009 where it is no lake of this version. DuckDB reads files of the
  * directory alone, and spills nowhere.
  */
 export async function openLake(
   directory: string,
-  statement: string,
+  asked: string | readonly string[],
   {
     memoryLimitBytes = 1024 * MIB,
     threads = 4,
@@ -43,7 +43,8 @@ export async function openLake(
     await connection.run(`SET allowed_directories = ['${lake.replaceAll("'", "''")}/']`);
     await connection.run('SET enable_external_access = false');
     await connection.run('SET lock_configuration = true');
-    await connection.run(lakeViews(lake, statement).join(';\n'));
+    const views = typeof asked === 'string' ? lakeViews(lake, asked) : fileViews(lake, asked);
+    if (views.length > 0) await connection.run(views.join(';\n'));
   } catch (error) {
     connection.closeSync();
     instance.closeSync();

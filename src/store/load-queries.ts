@@ -102,11 +102,16 @@ function tableColumns(table: string): readonly QueryField[] | undefined {
   );
 }
 
-/** Every query, private ones too, in order of name. */
+/** Of `queries/`: questions about a lake, which name other tables than a store has. */
+export const LAKE_FOLDER = 'lake';
+
+/** Every query about a store, private ones too, in order of name. */
 export function loadAllQueries(root: string = join(packageRoot(), 'queries')): readonly QueryFile[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => path.endsWith('.sql') && !path.startsWith(`${SCHEMA_FOLDER}/`))
+    .filter(
+      (path) => path.endsWith('.sql') && ![SCHEMA_FOLDER, LAKE_FOLDER].some((folder) => path.startsWith(`${folder}/`)),
+    )
     .map((path) => parseQueryFile(path, readFileSync(join(root, path), 'utf8'), tableColumns))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -4,12 +4,16 @@
  *     -- @name   topic.largest_hole            the path: queries/topic/largest-hole.sql
  *     -- @title  One line
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
+ *     -- @default run_id 1                     of a parameter, as a user would give it; for questions about a lake
  *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @of     oom_fact: rank device         columns of a table or of the library; no names: all
  *     -- @needs  log_phase log_iteration       while all of these tables are empty, so is the answer
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
+ *
+ * Those of `queries/lake/` name the tables of a lake, in the SQL that DuckDB, Spark and Polars share, see
+ * `src/lake/portable/`.
  *
  * Topics that begin with `_` are private: only other queries use them.
  *
@@ -43,6 +47,8 @@ export interface QueryFile {
   readonly why: string;
   readonly params: readonly QueryField[];
   readonly columns: readonly QueryField[];
+  /** Of parameters that need not be given, as text. */
+  readonly defaults: ReadonlyMap<string, string>;
   readonly uses: readonly string[];
   /** Lists of tables: the answer is empty if all tables of one are. */
   readonly needs: readonly (readonly string[])[];
@@ -54,7 +60,7 @@ const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([A-Z0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
-const MULTIPLE = new Set(['param', 'col', 'of', 'uses', 'needs']);
+const MULTIPLE = new Set(['param', 'default', 'col', 'of', 'uses', 'needs']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
 export function queryNameOfPath(path: string): string {
@@ -104,6 +110,7 @@ export function parseQueryFile(path: string, text: string, tableColumns: Columns
       columns ??= fields('col', 'of');
       return columns;
     },
+    defaults: new Map(all('default').map((text) => [text.split(' ', 1)[0]!, text.replace(/^\w+ */, '')])),
     uses: all('uses'),
     needs: all('needs').map((tables) => tables.split(' ')),
     statement,

@@ -118,6 +118,7 @@ describe('parseQueryFile', () => {
       why: 'Because. a remark that belongs to the reason',
       params: [{ name: 'run_id', type: 'INTEGER', nullable: true, text: 'the run' }],
       columns: [{ name: 'bytes', type: 'BIGINT', nullable: true, text: 'how many of them' }],
+      defaults: new Map(),
       uses: [],
       needs: [],
       statement: `SELECT 1 AS bytes WHERE $run_id = ';' -- ;`,

@@ -11,6 +11,7 @@ export function withLibrary(statement: string): string {
     columns: [],
     uses: [],
     needs: [],
+    defaults: new Map(),
   };
   return composeSql({ ...about, statement });
 }
