@@ -51,3 +51,45 @@ export interface LakeRuns {
   /** Runs that began before. */
   readonly more: number;
 }
+
+export interface LakeQuestion {
+  /** As `lake ask` takes it; the path of a user's file. */
+  readonly name: string;
+  readonly title: string;
+  readonly why: string;
+  readonly parameters: readonly {
+    readonly name: string;
+    /** VARCHAR or BIGINT. */
+    readonly type: string;
+    readonly text: string;
+    /** As a user would give it; NULL: it has to be given. */
+    readonly initial: string | null;
+  }[];
+  readonly columns: readonly LakeQuestionColumn[];
+}
+
+export interface LakeQuestionColumn {
+  /** With its unit at the end. */
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly text: string;
+}
+
+export interface LakeQuestionsResult {
+  readonly schema: 'mbforensics/lake-questions@1';
+  readonly questions: readonly LakeQuestion[];
+}
+
+export interface LakeAskResult {
+  readonly schema: 'mbforensics/lake-ask@1';
+  readonly lake: string;
+  readonly question: string;
+  readonly title: string;
+  /** Those that were given. */
+  readonly parameters: readonly { readonly name: string; readonly value: string }[];
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Whether there are more rows. */
+  readonly truncated: boolean;
+}

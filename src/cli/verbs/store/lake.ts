@@ -17,6 +17,7 @@ import { withWorkDirectory } from '../../output-file.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { progressOf } from '../../progress.js';
 import type { Session } from '../../session.js';
+import { ask } from './lake-ask.js';
 import { lakeViewsVerb } from './lake-views.js';
 
 const add = defineVerb({
@@ -117,4 +118,4 @@ async function storeOf(
   return { file, runId: 1 };
 }
 
-export const verb = defineVerb({ name: 'lake', verbs: [add, lakeViewsVerb] });
+export const verb = defineVerb({ name: 'lake', verbs: [add, ask, lakeViewsVerb] });
