@@ -9,19 +9,25 @@
 -- @col     last BIGINT?      last of these
 -- @col     number BIGINT?    how many are missing
 -- @why     An answer about a run is one about what was read of it. Missing ranks are ranges, as ten thousand rows would not be read.
-WITH size AS (
-  SELECT run, MAX(world_size) AS ranks, MAX(blocks) AS blocks
+WITH block AS (
+  SELECT run, rank_block, MAX(world_size) AS ranks, MAX(blocks) AS blocks, 1 AS is_whole
   FROM run_summary
   WHERE $run = '' OR run = $run
-  GROUP BY run),
+  GROUP BY run, rank_block),
+known AS (
+  SELECT run, CAST(rank AS BIGINT) AS rank, snapshots, traces FROM rank_summary WHERE rank IS NOT NULL AND ($run = '' OR run = $run)),
+file AS (
+  SELECT run, rank_block, CAST(rank AS BIGINT) AS rank, status FROM source WHERE $run = '' OR run = $run),
+size AS (
+  SELECT run, MAX(ranks) AS ranks, MAX(blocks) AS blocks FROM block GROUP BY run),
 item AS (
-  SELECT run, 'rank' AS what, CAST(rank AS BIGINT) AS item FROM rank_summary WHERE rank IS NOT NULL
+  SELECT run, 'rank' AS what, rank AS item FROM known
   UNION ALL
-  SELECT run, 'rank' AS what, CAST(rank AS BIGINT) AS item FROM source WHERE rank IS NOT NULL AND status = 'ingested'
+  SELECT run, 'rank' AS what, rank AS item FROM file WHERE rank IS NOT NULL AND status = 'ingested'
   UNION ALL
-  SELECT run, 'snapshot' AS what, CAST(rank AS BIGINT) AS item FROM rank_summary WHERE rank IS NOT NULL AND snapshots > 0
+  SELECT run, 'snapshot' AS what, rank AS item FROM known WHERE snapshots > 0
   UNION ALL
-  SELECT run, 'block' AS what, CAST(rank_block AS BIGINT) AS item FROM run_summary
+  SELECT run, 'block' AS what, CAST(rank_block AS BIGINT) AS item FROM block
   UNION ALL
   SELECT run, 'rank' AS what, CAST(-1 AS BIGINT) AS item FROM size WHERE ranks IS NOT NULL
   UNION ALL
@@ -35,20 +41,18 @@ item AS (
   UNION ALL
   SELECT run, 'block' AS what, CAST(blocks AS BIGINT) AS item FROM size),
 once AS (
-  SELECT run, what, item FROM item WHERE $run = '' OR run = $run GROUP BY run, what, item),
+  SELECT run, what, item FROM item GROUP BY run, what, item),
 gap AS (
   SELECT run, what, item, LEAD(item) OVER (PARTITION BY run, what ORDER BY item ASC NULLS LAST) AS next FROM once),
-finished AS (
-  SELECT run, rank_block, COUNT(*) AS summaries FROM run_summary GROUP BY run, rank_block),
 written AS (
-  SELECT run, rank_block, COUNT(*) AS files FROM source WHERE $run = '' OR run = $run GROUP BY run, rank_block),
+  SELECT run, rank_block, COUNT(*) AS files FROM file GROUP BY run, rank_block),
 unfinished AS (
   SELECT written.run AS run, CAST(written.rank_block AS BIGINT) AS item
   FROM written
-  LEFT JOIN finished ON finished.run = written.run AND finished.rank_block = written.rank_block
-  WHERE finished.summaries IS NULL),
+  LEFT JOIN block ON block.run = written.run AND block.rank_block = written.rank_block
+  WHERE block.is_whole IS NULL),
 untraced AS (
-  SELECT run, CAST(rank AS BIGINT) AS item FROM rank_summary WHERE snapshots > 0 AND traces = 0 AND ($run = '' OR run = $run)),
+  SELECT run, rank AS item FROM known WHERE snapshots > 0 AND traces = 0),
 absent AS (
   SELECT run, what, item + 1 AS first, next - 1 AS last, next - item - 1 AS number
   FROM gap
@@ -59,8 +63,8 @@ absent AS (
   SELECT run, 'trace' AS what, MIN(item) AS first, MAX(item) AS last, COUNT(*) AS number FROM untraced GROUP BY run
   UNION ALL
   SELECT run, 'file' AS what, CAST(NULL AS BIGINT) AS first, CAST(NULL AS BIGINT) AS last, COUNT(*) AS number
-  FROM source
-  WHERE status = 'failed' AND ($run = '' OR run = $run)
+  FROM file
+  WHERE status = 'failed'
   GROUP BY run
   UNION ALL
   SELECT run, 'world_size' AS what, CAST(NULL AS BIGINT) AS first, CAST(NULL AS BIGINT) AS last, CAST(NULL AS BIGINT) AS number

@@ -47,7 +47,8 @@ export async function sparkCluster({ python, site }: PythonPackages, directory: 
   const stop = async (): Promise<void> => {
     for (const daemon of processes) daemon.kill();
     for (const daemon of processes)
-      if (daemon.exitCode === null && daemon.signalCode === null) await new Promise((ended) => daemon.once('exit', ended));
+      if (daemon.exitCode === null && daemon.signalCode === null)
+        await new Promise((ended) => daemon.once('exit', ended));
   };
   start('master.Master', '--port', String(port), '--webui-port', String(page));
   for (let i = 0; i < WORKERS; i += 1)
