@@ -77,7 +77,7 @@ def ask_spark(lake, statement):
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.appName('mbforensics').getOrCreate()
-    # A map has no type that every engine shares; nothing that is asked needs one.
+    # Columns of maps are left out: engines differ in their types, and no question reads one.
     for name, columns, files in tables_of(lake, statement):
         schema = ', '.join(
             '`%s` %s' % (column, SPARK_TYPES.get(kind, kind)) for column, kind in columns if not kind.startswith('MAP'))

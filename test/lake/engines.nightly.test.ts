@@ -4,13 +4,13 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ASKED, programRows, pythonRows } from '../support/ask-lake.js';
 import { buildCli } from '../support/cli.js';
-import { lakeOfSamples } from '../support/lake-of-samples.js';
+import { ASKED, programRows, pythonRows } from '../support/lake/ask-lake.js';
+import { lakeOfSamples } from '../support/lake/lake-of-samples.js';
+import { ENGINES, pythonWith } from '../support/lake/python-packages.js';
+import { hasJava, type SparkCluster, sparkCluster } from '../support/lake/spark-cluster.js';
 import { NIGHTLY } from '../support/level.js';
 import { skipLoudly } from '../support/levels/skip-loudly.js';
-import { ENGINES, pythonWith } from '../support/python-packages.js';
-import { hasJava, type SparkCluster, sparkCluster } from '../support/spark-cluster.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RANKS = Number(process.env['MBF_LAKE_RANKS'] ?? 8);

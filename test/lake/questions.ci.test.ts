@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ASKED, programRows, pythonRows } from '../support/ask-lake.js';
 import { buildCli } from '../support/cli.js';
-import { lakeOfSamples } from '../support/lake-of-samples.js';
+import { ASKED, programRows, pythonRows } from '../support/lake/ask-lake.js';
+import { lakeOfSamples } from '../support/lake/lake-of-samples.js';
+import { ENGINES, pythonWith } from '../support/lake/python-packages.js';
 import { skipLoudly } from '../support/levels/skip-loudly.js';
-import { ENGINES, pythonWith } from '../support/python-packages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 describe('questions about a lake', () => {
@@ -83,7 +83,7 @@ describe('questions about a lake', () => {
     );
   });
 
-  it('lists questions, and refuses what it does not know', () => {
+  it('lists questions, and refuses unknown ones', () => {
     expect(cli.expect(0, ['lake', 'ask']).stdout).toContain('causes: Causes of failures by week');
     expect(cli.expect(2, ['lake', 'ask', 'cause', '--lake', lake]).stderr).toContain('causes');
     expect(cli.expect(2, ['lake', 'ask', 'causes', '--lake', lake, '--set', 'run=1']).stderr).toContain(

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'vitest';
-import { questionNames } from '../../src/lake/questions.js';
-import { repoRoot } from '../store/scratch.js';
-import type { Cli } from './cli.js';
+import { questionNames } from '../../../src/lake/questions.js';
+import { repoRoot } from '../../store/scratch.js';
+import type { Cli } from '../cli.js';
 
 export const ASK = join(repoRoot, 'samples', 'lake', 'ask.py');
 

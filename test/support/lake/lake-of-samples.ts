@@ -2,8 +2,8 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Cli } from './cli.js';
-import { samplePath } from './stores.js';
+import type { Cli } from '../cli.js';
+import { samplePath } from '../stores.js';
 
 /** A run that ran out of memory, the next of its recipe that did not, and others with other causes. */
 const RUNS = ['llama3-70b-fragmentation', 'llama3-70b-expandable', 'leak', 'nccl-outside'] as const;
