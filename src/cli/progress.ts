@@ -75,6 +75,13 @@ export function progressOf({ err, progress, progressLine }: Output, quiet = fals
   };
 }
 
+/** Parts of a work that are done: a line on a terminal, which goes with the last; nothing elsewhere. */
+export function partsOf({ progress, progressLine }: Output, quiet: boolean, what: string) {
+  if (quiet || progress !== 'line') return undefined;
+  return (done: number, all: number): void =>
+    progressLine(done < all ? `${what} ${formatCount(done + 1)} of ${formatCount(all)}` : '');
+}
+
 function percent(share: number): string {
   return `${Math.min(100, Math.floor(100 * share))} %`;
 }

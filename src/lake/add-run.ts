@@ -5,9 +5,12 @@ import { copyQuery, copyRows } from '../store/copy-rows.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
 import type { Block } from './block.js';
-import { replacePart } from './lake-files.js';
+import { removeOthers } from './blocks-of-run.js';
+import { finishCompaction } from './compact-run.js';
+import { type NewPart, newPart, putBlock } from './lake-files.js';
 import { type Level, lakeTables, RUN_SUMMARY } from './lake-tables.js';
 import { runKey } from './run-key.js';
+import { withRunLock } from './run-lock.js';
 import { tableRows } from './table-rows.js';
 
 export interface AddOptions {
@@ -17,8 +20,10 @@ export interface AddOptions {
   readonly work: string;
   readonly block: Block;
   readonly events: boolean;
+  /** Removes what was added with another number of blocks. */
+  readonly replace: boolean;
   /** Called in turn, with tables written and all tables. */
-  readonly progress?: (done: number, all: number) => void;
+  readonly progress?: ((done: number, all: number) => void) | undefined;
 }
 
 export interface AddedTable {
@@ -38,18 +43,18 @@ export async function keyOfRun(store: Store, runId: number, id: string | undefin
 
 /**
  * All files are written first, then put into their places: a killed task leaves what it finished, and the next one the
- * rest. The same input makes the same files.
+ * rest. The same input makes the same files. MBF1015 if the run has another number of blocks in the lake.
  */
 export async function addRun(store: Store, runId: number, run: string, options: AddOptions): Promise<AddedTable[]> {
-  const { lake, work, block, events, progress } = options;
+  const { lake, work, block, events, replace, progress } = options;
   const runs = await store.all('store.runs', { run_id: null });
   const added = { runId, run, block, isOneOfMany: runs.length > 1 };
   const tables = lakeTables().filter(({ name, level }) => name !== RUN_SUMMARY && (events || level !== 'events'));
   const written: AddedTable[] = [];
-  const files: { readonly table: string; readonly file: string | undefined }[] = [];
+  const parts: NewPart[] = [];
   const keep = async (table: string, level: Level, file: string, copy: Promise<number>): Promise<void> => {
     const rows = await copy;
-    files.push({ table, file: rows === 0 ? undefined : file });
+    parts.push(await newPart(table, rows === 0 ? undefined : file));
     if (rows > 0) written.push({ table, level, rows, bytes: statSync(file).size });
   };
   for (const [i, table] of tables.entries()) {
@@ -63,6 +68,11 @@ export async function addRun(store: Store, runId: number, run: string, options: 
     ...{ run_id: runId, block: number, blocks: of, is_local: isLocal, schema_version: SCHEMA_VERSION },
   });
   await keep(RUN_SUMMARY, 'answers', file, summary);
-  for (const { table, file: whole } of files) await replacePart(lake, table, run, number, whole);
+  progress?.(tables.length + 1, tables.length + 1);
+  await withRunLock(lake, run, async (touch) => {
+    finishCompaction(lake, run);
+    await removeOthers(store, { lake, run, block, replace, touch });
+    putBlock(lake, run, number, parts, touch);
+  });
   return written;
 }

@@ -1,4 +1,4 @@
-/** The part of a run's ranks that one task adds: every Nth group of eight, so that files that come late change nothing. */
+/** The part of a run's ranks that one task adds: every Nth group of eight, so that late files change nothing. */
 
 export interface Block {
   /** Number of the task, from 0. */
@@ -9,7 +9,9 @@ export interface Block {
   readonly isLocal: boolean;
 }
 
-export const WHOLE: Block = { number: 0, of: 1, isLocal: false };
+export const ALL_RANKS: Block = { number: 0, of: 1, isLocal: false };
+/** That of the task, of local files. */
+export const LOCAL = 'local';
 
 /** GPUs of a node: their files stay together. */
 const GROUP = 8;
@@ -31,9 +33,9 @@ const LAUNCHERS = [
   ['JOB_COMPLETION_INDEX', undefined, 'JOB_COMPLETIONS'],
 ] as const;
 
-/** `K/N` from 0, or `local`; undefined if it is neither. */
-export function parseBlock(text: string): Block | undefined {
-  if (text === 'local') return { ...WHOLE, isLocal: true };
+/** `K/N` from 0, with `,local`, or `local`; undefined if it is neither. */
+export function parseBlock(text: string): Block | typeof LOCAL | undefined {
+  if (text === LOCAL) return LOCAL;
   const [, number, of, local] = /^(\d{1,6})\/(\d{1,6})(,local)?$/.exec(text) ?? [];
   if (number === undefined || Number(number) >= Number(of)) return undefined;
   return { number: Number(number), of: Number(of), isLocal: local !== undefined };

@@ -1,27 +1,32 @@
 /**
  * The files of a lake: `TABLE/run=RUN/rank_block=N/part-HASH.parquet`. A listing is the truth; no file is shared by
- * writers but the description, which is the same whoever writes it.
+ * writers but the description, which all writers make alike.
  */
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   createReadStream,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { MbfError } from '../model/errors.js';
+import { temporaryName } from '../store/temporary-files.js';
 import { fileColumns, LEVELS, lakeTables, RUN_SUMMARY } from './lake-tables.js';
 
 export const DESCRIPTION = 'mbforensics-lake.json';
 /** Raised when a table changes in a way that readers of the files see. */
 export const LAKE_VERSION = 1;
-const PART = /^part-[0-9a-f]{16}\.parquet$/;
+export const PART = /^part-[0-9a-f]{16}\.parquet$/;
 
 /** A part of a table. */
 export interface Part {
@@ -32,14 +37,15 @@ export interface Part {
   readonly path: string;
 }
 
-const folderOf = (run: string, block: number): string => join(`run=${run}`, `rank_block=${block}`);
+export const folderOf = (run: string, block: number): string => join(`run=${run}`, `rank_block=${block}`);
 
-/** Names in a directory, in order; none where it does not exist. */
-function namesIn(directory: string): string[] {
+/** Names in a directory, in order; none where it does not exist or is a file. */
+export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory).sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw error;
   }
 }
@@ -67,13 +73,13 @@ export const runNames = (lake: string): string[] =>
 /** Makes the lake where it does not exist; MBF3009 if the directory holds something else, or is of another version. */
 export function openLakeForWriting(lake: string): void {
   mkdirSync(lake, { recursive: true });
-  if (existsSync(join(lake, DESCRIPTION))) {
+  const names = namesIn(lake).filter((name) => !name.startsWith('.'));
+  if (names.includes(DESCRIPTION)) {
     checkLake(lake);
     return;
   }
-  if (namesIn(lake).some((name) => !name.startsWith('.')))
-    throw new MbfError('MBF3009', 'the directory is not empty, and not a lake', { file: lake });
-  const work = join(lake, `.${DESCRIPTION}.${process.pid}.tmp`);
+  if (names.length > 0) throw new MbfError('MBF3009', 'the directory is not empty, and not a lake', { file: lake });
+  const work = join(lake, temporaryName(`.${DESCRIPTION}`, 'tmp', lake));
   writeFileSync(work, `${JSON.stringify(describeLake(), null, 2)}\n`);
   renameSync(work, join(lake, DESCRIPTION));
 }
@@ -112,17 +118,68 @@ export async function partName(file: string): Promise<string> {
   return `part-${hash.digest('hex').slice(0, 16)}.parquet`;
 }
 
+/** Of a block, to be put into its place. `file`: undefined: the block lacks rows of the table. */
+export interface NewPart {
+  readonly table: string;
+  readonly file: string | undefined;
+  readonly name: string;
+}
+
+/** The content is on the disk before its name is: a name is that of whole content, also after a power failure. */
+export async function newPart(table: string, file: string | undefined): Promise<NewPart> {
+  if (file === undefined) return { table, file, name: '' };
+  const handle = openSync(file, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
+  return { table, file, name: await partName(file) };
+}
+
+export const tableNames = (): string[] => lakeTables().map(({ name }) => name);
+
 /**
- * Puts `file` in the place of the parts that the block had of a table. These go first: a reader may see a table
- * without rows of the block for a moment, and never the same row twice.
+ * Puts the parts of a block in the place of all that it had, under the lock of the run. The row of `run_summary` goes
+ * first and comes last, so that a block that is half replaced is not whole. A part goes before its successor comes: a
+ * reader may see a table without rows of the block for a moment, and never the same row twice. The same content as
+ * before only heals files; then events that are not among `parts` stay.
  */
-export async function replacePart(lake: string, table: string, run: string, block: number, file: string | undefined) {
-  const folder = join(lake, table, folderOf(run, block));
-  const name = file === undefined ? undefined : await partName(file);
-  for (const old of namesIn(folder)) if (PART.test(old) && old !== name) rmSync(join(folder, old), { force: true });
-  if (file === undefined || name === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  renameSync(file, join(folder, name));
+export function putBlock(lake: string, run: string, block: number, parts: readonly NewPart[], touch: () => void): void {
+  const old = listParts(lake, tableNames(), run, block);
+  const oldOf = (table: string): string[] => old.filter((part) => part.table === table).map(({ path }) => path);
+  const isSame = parts.every(
+    ({ table, name }) =>
+      oldOf(table)
+        .map((path) => basename(path))
+        .join() === name,
+  );
+  if (!isSame) {
+    const written = new Set(parts.map(({ table }) => table));
+    const stale = old.filter(({ table }) => !written.has(table)).map(({ path }) => path);
+    removeParts(lake, [...oldOf(RUN_SUMMARY), ...stale]);
+  }
+  for (const { table, file, name } of parts) {
+    touch();
+    const replaced = oldOf(table).filter((path) => basename(path) !== name);
+    removeParts(lake, replaced);
+    if (file === undefined) continue;
+    const folder = join(lake, table, folderOf(run, block));
+    mkdirSync(folder, { recursive: true });
+    renameSync(file, join(folder, name));
+  }
+}
+
+/** Under the lock of their run, with the folders that are empty then. */
+export function removeParts(lake: string, paths: readonly string[]): void {
+  for (const path of paths) {
+    rmSync(join(lake, path), { force: true });
+    for (const folder of [dirname(path), dirname(dirname(path))]) {
+      try {
+        rmdirSync(join(lake, folder));
+      } catch {
+        // It has other parts, or is gone.
+        break;
+      }
+    }
+  }
 }
 
 /** Of some tables those that have a whole part, of whatever run. */

@@ -67,8 +67,15 @@ function removeWhere(directory: string, isToGo: (tag: string) => boolean): void 
   }
 }
 
+/** Whether the process that made what has this name runs; one of another host does. Undefined: another kind of name. */
+export function isMadeByLiving(name: string): boolean | undefined {
+  const match = NAMES.exec(name);
+  const tag = match?.[1] ?? match?.[2];
+  return tag === undefined ? undefined : !isOver(tag);
+}
+
 /** Whether the process has ended. One of another host counts as running. */
-function isOver(tag: string): boolean {
+export function isOver(tag: string): boolean {
   const [host, pid, start] = tag.split('-');
   if (host !== hostTag()) return false;
   try {

@@ -93,3 +93,71 @@ export interface LakeAskResult {
   /** Whether there are more rows. */
   readonly truncated: boolean;
 }
+
+export interface CheckedRun {
+  readonly run: string;
+  readonly blocks: number;
+  /** Blocks that have their row of `run_summary`, which is written last. */
+  readonly whole_blocks: number;
+  /** Numbers of the other blocks. */
+  readonly missing: readonly number[];
+  readonly ranks: number;
+  readonly started_us: number | null;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * `damaged`: the content is not that of the name. `double`: two files of one block and table. `mixed`: blocks of
+ * different numbers of blocks. `not_whole`: blocks are missing. `not_finished`: left by a process that has ended.
+ * `unknown`: no file of a lake.
+ */
+export interface LakeProblem {
+  readonly kind: 'damaged' | 'double' | 'mixed' | 'not_whole' | 'not_finished' | 'unknown';
+  readonly run: string | null;
+  /** Relative to the lake. */
+  readonly path: string;
+}
+
+export interface LakeCheckResult {
+  readonly schema: 'mbforensics/lake-check@1';
+  readonly lake: string;
+  /** Of the layout and the tables. */
+  readonly version: number;
+  readonly runs: readonly CheckedRun[];
+  readonly problems: readonly LakeProblem[];
+}
+
+export interface CompactedRun {
+  readonly run: string;
+  /** `changed`: another process wrote to the run meanwhile. */
+  readonly outcome: 'compacted' | 'nothing to do' | 'not whole' | 'changed';
+  readonly files_before: number;
+  readonly files: number;
+  readonly before_bytes: number;
+  readonly bytes: number;
+}
+
+export interface LakeCompactResult {
+  readonly schema: 'mbforensics/lake-compact@1';
+  readonly lake: string;
+  readonly runs: readonly CompactedRun[];
+}
+
+export interface ExpiredRun {
+  readonly run: string;
+  /** When it started, or when its newest file was written, µs since 1970. */
+  readonly since_us: number;
+  /** Of its failures. */
+  readonly causes: readonly string[];
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface LakeExpireResult {
+  readonly schema: 'mbforensics/lake-expire@1';
+  readonly lake: string;
+  readonly level: 'state' | 'events';
+  readonly is_removed: boolean;
+  readonly runs: readonly ExpiredRun[];
+}

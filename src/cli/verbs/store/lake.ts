@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { addRun, keyOfRun } from '../../../lake/add-run.js';
-import { type Block, blockOfTask, ownsRank, parseBlock, WHOLE } from '../../../lake/block.js';
+import { ALL_RANKS, type Block, blockOfTask, LOCAL, ownsRank, parseBlock } from '../../../lake/block.js';
 import { openLakeForWriting } from '../../../lake/lake-files.js';
 import { MbfError } from '../../../model/errors.js';
 import type { LakeAddResult } from '../../../model/results/lake.js';
@@ -13,12 +13,13 @@ import { defineVerb } from '../../define-verb.js';
 import { heldDirectory } from '../../interrupt.js';
 import { pathsOf, resourcesOf } from '../../operands.js';
 import { flag, misuse, operand, option, required } from '../../options.js';
-import { withWorkDirectory } from '../../output-file.js';
+import { writing } from '../../output-file.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
-import { progressOf } from '../../progress.js';
+import { partsOf, progressOf } from '../../progress.js';
 import type { Session } from '../../session.js';
 import { ask } from './lake-ask.js';
 import { lakeViewsVerb } from './lake-views.js';
+import { check, compact, expire, withLakeDirectory } from './lake-keep.js';
 
 const add = defineVerb({
   name: 'lake add',
@@ -28,23 +29,27 @@ const add = defineVerb({
     to: required('--to <dir>', 'the directory of the lake; it is made'),
     block: option(
       '--block <k/n>',
-      'which part of the ranks: task K, from 0, of N; local: all that the paths hold (default: of the task of a job ' +
-        'array, an srun step or an indexed job, else 0/1)',
+      'which part of the ranks: task K, from 0, of N (default: the task of a job array, an srun step or an indexed ' +
+        'job, else 0/1); with ,local all that the paths hold, as on the disk of a node; local is the task, local',
       blockOf,
     ),
     events: flag('--events', 'every entry of the traces and of Nsight Systems exports too'),
+    replace: flag('--replace', 'remove what the lake has of the run with another number of blocks'),
     run: option('--run <name>', 'the name of the run'),
     id: option('--id <text>', 'what makes the run unique, such as a job id (default: its path and first time)'),
     label: option('--label <label>', 'a label for the run'),
     commit: option('--commit <sha>', 'the commit that the run was made from'),
     quiet: flag('-q, --quiet', 'no progress'),
   },
-  async ask({ runs, to, block: given, events, id, quiet, ...named }, session): Promise<LakeAddResult> {
-    const block = given ?? blockOfTask(session.context.env) ?? WHOLE;
-    openLakeForWriting(to);
-    const lake = realpathSync(to);
+  async ask({ runs, to, block: given, events, replace, id, quiet, ...named }, session): Promise<LakeAddResult> {
+    const task = blockOfTask(session.context.env) ?? ALL_RANKS;
+    const block = given === LOCAL ? { ...task, isLocal: true } : (given ?? task);
+    const lake = writing(to, () => {
+      openLakeForWriting(to);
+      return realpathSync(to);
+    });
     const source = await storeOf(runs, block, named, quiet, session);
-    return withWorkDirectory(lake, lake, async (work) => {
+    return withLakeDirectory(lake, to, async (work) => {
       const store = session.keep(
         await openStore(source.file, {
           mode: 'read',
@@ -54,7 +59,8 @@ const add = defineVerb({
         }),
       );
       const run = await keyOfRun(store, source.runId, id);
-      const tables = await addRun(store, source.runId, run, { lake, work, block, events });
+      const progress = partsOf(session.context, quiet, 'writing table');
+      const tables = await addRun(store, source.runId, run, { lake, work, block, events, replace, progress });
       const ranks = (await store.all('export.ranks_of_run', { run_id: source.runId })).filter(({ rank }) =>
         ownsRank(block, rank),
       );
@@ -67,9 +73,9 @@ const add = defineVerb({
   document: lakeAddDocument,
 });
 
-function blockOf(text: string, name: string): Block {
+function blockOf(text: string, name: string): Block | typeof LOCAL {
   const block = parseBlock(text);
-  if (block === undefined) throw misuse(`${name} ${text}: expected K/N, such as 0/16, or local`);
+  if (block === undefined) throw misuse(`${name} ${text}: expected K/N, such as 0/16, K/N,local or local`);
   return block;
 }
 
@@ -118,4 +124,4 @@ async function storeOf(
   return { file, runId: 1 };
 }
 
-export const verb = defineVerb({ name: 'lake', verbs: [add, ask, lakeViewsVerb] });
+export const verb = defineVerb({ name: 'lake', verbs: [add, ask, lakeViewsVerb, check, compact, expire] });
