@@ -16,6 +16,7 @@ import { formatsCase } from './cases/formats.js';
 import { hostileLogsCase } from './cases/hostile-logs.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
+import { lakeCase } from './cases/lake.js';
 import { lintCase } from './cases/lint.js';
 import { logCase } from './cases/log.js';
 import { manyRanksCase } from './cases/many-ranks.js';
@@ -52,14 +53,15 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: compareCase, events: [1000] },
   { case: bisectCase, events: [20] },
   { case: lintCase, events: [] },
+  { case: lakeCase, events: [] },
 ];
 const FULL = { repeat: 5, ranks: 1024, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, ranks: 16, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [picture] [log] [hostile-logs] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [picture] [log] [hostile-logs] [text] [formats] [nsys] [model] [many-ranks] [lint] [lake] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
-  --ranks N      ranks of the run of many-ranks
+  --ranks N      ranks of the run of many-ranks and of lake
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output

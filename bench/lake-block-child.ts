@@ -1,0 +1,46 @@
+/**
+ * Writes the files of some ranks as a node has them: a snapshot of each, of a seed of its own, and a log in which each
+ * fails. Arguments: directory, first rank, ranks, entries.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { oomMessage } from '../samples/generate/write/oom-message.js';
+import { GIB, MIB } from '../src/model/units.js';
+import { recordTraining } from './recorded-training.js';
+
+const [, , directory, first, ranks, entries] = process.argv;
+const lines: string[] = [];
+for (let rank = Number(first); rank < Number(first) + Number(ranks); rank += 1) {
+  writeFileSync(join(directory!, `snapshot_rank-${rank}.pickle`), recordTraining(Number(entries), 1000 + 7919 * rank));
+  // Figures that do not repeat: 400 to 900 MiB apart.
+  const own = MIB * (400 + ((rank * 7919) % 500));
+  for (const iteration of [2, 20, 40])
+    lines.push(
+      `[Rank ${rank}] (after ${iteration} iterations) memory (GB) | mem-allocated-gigabytes: 41.${100 + ((rank * 31 + iteration) % 900)} | ` +
+        `mem-reserved-gigabytes: 71.${100 + ((rank * 17) % 900)} | mem-max-allocated-gigabytes: 68.${100 + ((rank * 13) % 900)} | ` +
+        `mem-max-reserved-gigabytes: 71.${100 + ((rank * 11) % 900)} | mem-alloc-retires: ${rank % 3}`,
+    );
+  const message = oomMessage(
+    {
+      requestedBytes: GIB + own,
+      roundedBytes: GIB + own,
+      segmentBytes: GIB + own,
+      stream: 0,
+      deviceTotalBytes: 79.1 * GIB,
+      deviceFreeBytes: own / 2,
+      processBytes: 79.1 * GIB - own / 2,
+      allowedBytes: null,
+      allocatedBytes: 71.5 * GIB - own,
+      reservedBytes: 77.2 * GIB - own / 2,
+      privatePoolFreeBytes: 0,
+    },
+    rank % 8,
+  );
+  lines.push(
+    `[rank${rank}]: Traceback (most recent call last):`,
+    `[rank${rank}]:   File "/opt/megatron/training/training.py", line 812, in train_step`,
+    `[rank${rank}]:     losses = forward_backward_func(forward_step_func=forward_step_func)`,
+    `[rank${rank}]: torch.OutOfMemoryError: ${message}`,
+  );
+}
+writeFileSync(join(directory!, `train_${first}.log`), `${lines.join('\n')}\n`);
