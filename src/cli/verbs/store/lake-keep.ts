@@ -28,6 +28,8 @@ const needed = <Value>(flags: string, help: string, parse: (text: string, name: 
   ...{ flags, help, isRequired: true },
   read: (given, name) => parse(String(given), name),
 });
+/** A statement that names no table: files are read by their paths, damaged ones not at all. */
+const NO_TABLE = 'SELECT';
 const QUIET = flag('-q, --quiet', 'no progress');
 
 /** With a hidden directory in the lake; what cannot be written is MBF3006 and names the lake as the user does. */
@@ -54,7 +56,7 @@ export const check = defineVerb({
   operands: { lake: LAKE },
   options: { quiet: QUIET },
   async ask({ lake, quiet }, session): Promise<LakeCheckResult> {
-    const { store } = await session.lake(lake, '');
+    const { store } = await session.lake(lake, NO_TABLE);
     const state = await verifyLake(store, realpathSync(lake), partsOf(session.context, quiet, 'reading file'));
     return { schema: 'mbforensics/lake-check@1', lake, version: LAKE_VERSION, ...state };
   },
@@ -67,7 +69,7 @@ export const compact = defineVerb({
   operands: { lake: LAKE },
   options: { run: RUNS, quiet: QUIET },
   async ask({ lake: given, run: names, quiet }, session): Promise<LakeCompactResult> {
-    const { store } = await session.lake(given, '');
+    const { store } = await session.lake(given, NO_TABLE);
     const lake = realpathSync(given);
     const runs = chosen(await runsOfLake(store, lake), names, given);
     sweepLake(lake);
