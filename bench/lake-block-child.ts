@@ -1,5 +1,5 @@
 /**
- * Writes the files of some ranks as a node has them: a snapshot of each, of a seed of its own, and a log in which each
+ * Writes the files of some ranks as a node has them: a snapshot of each, of its own seed, and a log in which each
  * fails. Arguments: directory, first rank, ranks, entries.
  */
 import { writeFileSync } from 'node:fs';
@@ -12,8 +12,8 @@ const [, , directory, first, ranks, entries] = process.argv;
 const lines: string[] = [];
 for (let rank = Number(first); rank < Number(first) + Number(ranks); rank += 1) {
   writeFileSync(join(directory!, `snapshot_rank-${rank}.pickle`), recordTraining(Number(entries), 1000 + 7919 * rank));
-  // Figures that do not repeat: 400 to 900 MiB apart.
-  const own = MIB * (400 + ((rank * 7919) % 500));
+  // Figures that do not repeat: between 400 and 900 MiB.
+  const extraBytes = MIB * (400 + ((rank * 7919) % 500));
   for (const iteration of [2, 20, 40])
     lines.push(
       `[Rank ${rank}] (after ${iteration} iterations) memory (GB) | mem-allocated-gigabytes: 41.${100 + ((rank * 31 + iteration) % 900)} | ` +
@@ -22,16 +22,16 @@ for (let rank = Number(first); rank < Number(first) + Number(ranks); rank += 1) 
     );
   const message = oomMessage(
     {
-      requestedBytes: GIB + own,
-      roundedBytes: GIB + own,
-      segmentBytes: GIB + own,
+      requestedBytes: GIB + extraBytes,
+      roundedBytes: GIB + extraBytes,
+      segmentBytes: GIB + extraBytes,
       stream: 0,
       deviceTotalBytes: 79.1 * GIB,
-      deviceFreeBytes: own / 2,
-      processBytes: 79.1 * GIB - own / 2,
+      deviceFreeBytes: extraBytes / 2,
+      processBytes: 79.1 * GIB - extraBytes / 2,
       allowedBytes: null,
-      allocatedBytes: 71.5 * GIB - own,
-      reservedBytes: 77.2 * GIB - own / 2,
+      allocatedBytes: 71.5 * GIB - extraBytes,
+      reservedBytes: 77.2 * GIB - extraBytes / 2,
       privatePoolFreeBytes: 0,
     },
     rank % 8,
