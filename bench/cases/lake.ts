@@ -20,7 +20,7 @@ const LIMITS = { rank: 400, entry: 3.5, entryOfBoth: 7 };
 
 const STATEMENTS: Readonly<Record<string, string>> = {
   'causes of all ranks': 'SELECT cause, count(*) FROM verdict GROUP BY ALL',
-  'peak by component of all ranks': 'SELECT component, max(live_bytes) FROM lake.peak_component GROUP BY ALL',
+  'peak by component of all ranks': 'SELECT component, max(bytes) FROM lake.peak_component GROUP BY ALL',
   'one rank': 'FROM lake.rank_summary WHERE rank = 17',
   'exact peak of all ranks from events':
     "SELECT rank, max(live) FROM (SELECT rank, sum(CASE action WHEN 'alloc' THEN size_bytes WHEN 'free_completed' THEN -size_bytes ELSE 0 END) OVER (PARTITION BY rank, device ORDER BY seq) AS live FROM lake.event) GROUP BY rank",
