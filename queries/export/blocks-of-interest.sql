@@ -8,6 +8,6 @@
 -- @why    No answer reads the blocks of a thousand ranks. Verdicts of a task are numbered in its order, from 1,048,576 times the number
 --         of the block.
 SELECT
-  (SELECT min(rank_block) FROM lake.rank_summary WHERE run = $run AND rank = $rank) AS of_rank,
-  (SELECT rank_block FROM lake.verdict WHERE run = $run AND failure IS NOT NULL ORDER BY number % 1048576, rank_block LIMIT 1) AS of_failure,
-  (SELECT arg_max(rank_block, peak_active_bytes) FROM lake.rank_summary WHERE run = $run) AS of_peak
+  (SELECT min(task) FROM lake.rank_summary WHERE run = $run AND rank = $rank) AS of_rank,
+  (SELECT task FROM lake.verdict WHERE run = $run AND failure IS NOT NULL ORDER BY number % 1048576, task LIMIT 1) AS of_failure,
+  (SELECT arg_max(task, peak_active_bytes) FROM lake.rank_summary WHERE run = $run) AS of_peak

@@ -9,7 +9,7 @@
 -- @col    label VARCHAR?      as given to lake add
 -- @col    commit_sha VARCHAR? the commit, as given to lake add
 -- @col    root_path VARCHAR   directory or file of the run
--- @col    block INTEGER       number of the block; rank_block is another where lake compact put files together
+-- @col    task INTEGER        number of the task and its block; rank_block is another where lake compact put files together
 -- @col    blocks INTEGER      blocks of the run; one row each shows which are there
 -- @col    is_local BOOLEAN    added with --block local
 -- @col    schema_version INTEGER  of the store that the rows were taken from
@@ -61,7 +61,7 @@ traced AS (
   SELECT min(life.alloc_us) AS us FROM block_life AS life JOIN snapshot USING (snapshot_id)
   WHERE snapshot.run_id = $run_id AND (SELECT us FROM logged) IS NULL)
 SELECT
-  run.name, run.label, run.commit_sha, run.root_path, $block::INTEGER AS block, $blocks::INTEGER AS blocks, $is_local AS is_local,
+  run.name, run.label, run.commit_sha, run.root_path, $block::INTEGER AS task, $blocks::INTEGER AS blocks, $is_local AS is_local,
   $schema_version::INTEGER AS schema_version, coalesce(logged.us, traced.us) AS started_us, ranks.ranks,
   coalesce(ranks.snapshots, 0)::BIGINT AS snapshots, steps.iterations, steps.last_iteration, ranks.peak_active AS peak_active_bytes,
   ranks.allocated AS printed_peak_allocated_bytes, ranks.reserved AS printed_peak_reserved_bytes,

@@ -15,7 +15,7 @@
 -- @why    A run is asked by a name, and an answer says which of its blocks are missing.
 SELECT
   run, min(name) AS name, min(label) AS label, min(commit_sha) AS commit_sha, min(started_us) AS started_us, max(blocks) AS blocks,
-  list_filter(range(max(blocks)), lambda number: NOT list_contains(list(rank_block), number))::INTEGER[] AS missing,
+  list_filter(range(max(blocks)), lambda number: NOT list_contains(list(task), number))::INTEGER[] AS missing,
   sum(ranks)::BIGINT AS ranks, greatest(max(peak_active_bytes), max(printed_peak_allocated_bytes)) AS peak_allocated_bytes,
   max(printed_peak_reserved_bytes) AS peak_reserved_bytes, min(schema_version) AS schema_version
 FROM lake.run_summary

@@ -15,7 +15,7 @@
 --          the failure that was first in its files; the earliest of these counts.
 WITH seen AS (
   SELECT run, first_failed_rank, first_failed_host, first_failed_kind, first_failed_us,
-    ROW_NUMBER() OVER (PARTITION BY run ORDER BY first_failed_us ASC NULLS LAST, rank_block ASC NULLS LAST) AS place
+    ROW_NUMBER() OVER (PARTITION BY run ORDER BY first_failed_us ASC NULLS LAST, task ASC NULLS LAST) AS place
   FROM run_summary
   WHERE first_failed_kind IS NOT NULL),
 named AS (

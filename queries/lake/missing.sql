@@ -9,17 +9,17 @@
 -- @col     last BIGINT?      last of these
 -- @col     number BIGINT?    how many are missing
 -- @why     An answer about a run is one about what was read of it. Missing ranks are ranges, as ten thousand rows would not be read.
-WITH block AS (
-  SELECT run, rank_block, MAX(world_size) AS ranks, MAX(blocks) AS blocks, 1 AS is_whole
+WITH whole AS (
+  SELECT run, task, MAX(world_size) AS ranks, MAX(blocks) AS blocks, 1 AS is_whole
   FROM run_summary
   WHERE $run = '' OR run = $run
-  GROUP BY run, rank_block),
+  GROUP BY run, task),
 known AS (
   SELECT run, CAST(rank AS BIGINT) AS rank, snapshots, traces FROM rank_summary WHERE rank IS NOT NULL AND ($run = '' OR run = $run)),
 file AS (
-  SELECT run, rank_block, CAST(rank AS BIGINT) AS rank, status FROM source WHERE $run = '' OR run = $run),
+  SELECT run, task, CAST(rank AS BIGINT) AS rank, status FROM source WHERE $run = '' OR run = $run),
 size AS (
-  SELECT run, MAX(ranks) AS ranks, MAX(blocks) AS blocks FROM block GROUP BY run),
+  SELECT run, MAX(ranks) AS ranks, MAX(blocks) AS blocks FROM whole GROUP BY run),
 item AS (
   SELECT run, 'rank' AS what, rank AS item FROM known
   UNION ALL
@@ -27,7 +27,7 @@ item AS (
   UNION ALL
   SELECT run, 'snapshot' AS what, rank AS item FROM known WHERE snapshots > 0
   UNION ALL
-  SELECT run, 'block' AS what, CAST(rank_block AS BIGINT) AS item FROM block
+  SELECT run, 'block' AS what, CAST(task AS BIGINT) AS item FROM whole
   UNION ALL
   SELECT run, 'rank' AS what, CAST(-1 AS BIGINT) AS item FROM size WHERE ranks IS NOT NULL
   UNION ALL
@@ -45,12 +45,12 @@ once AS (
 gap AS (
   SELECT run, what, item, LEAD(item) OVER (PARTITION BY run, what ORDER BY item ASC NULLS LAST) AS next FROM once),
 written AS (
-  SELECT run, rank_block, COUNT(*) AS files FROM file GROUP BY run, rank_block),
+  SELECT run, task, COUNT(*) AS files FROM file GROUP BY run, task),
 unfinished AS (
-  SELECT written.run AS run, CAST(written.rank_block AS BIGINT) AS item
+  SELECT written.run AS run, CAST(written.task AS BIGINT) AS item
   FROM written
-  LEFT JOIN block ON block.run = written.run AND block.rank_block = written.rank_block
-  WHERE block.is_whole IS NULL),
+  LEFT JOIN whole ON whole.run = written.run AND whole.task = written.task
+  WHERE whole.is_whole IS NULL),
 untraced AS (
   SELECT run, rank AS item FROM known WHERE snapshots > 0 AND traces = 0),
 absent AS (

@@ -24,8 +24,8 @@ export async function blockRows(store: Store, lake: string, parts: readonly Part
   const places = new Map(parts.map((part) => [join(lake, part.path), part]));
   const files = [...places.keys()].map(quotedText).join(', ');
   const rows = await store.select(
-    `SELECT filename, block, blocks, is_local, ranks, started_us
-     FROM read_parquet([${files}], hive_partitioning = false, filename = true) ORDER BY filename, block`,
+    `SELECT filename, task AS block, blocks, is_local, ranks, started_us
+     FROM read_parquet([${files}], hive_partitioning = false, filename = true) ORDER BY filename, task`,
   );
   return rows.map(({ filename, ...row }) => {
     const { run, block: folder } = places.get(String(filename))!;

@@ -3,7 +3,7 @@ import { lstatSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { groupBy } from '../model/group-by.js';
 import { maxOf, sumOf } from '../model/lists.js';
-import type { LakeProblem, CheckedRun } from '../model/results/lake.js';
+import type { CheckedRun, LakeProblem } from '../model/results/lake.js';
 import type { Store } from '../store/store.js';
 import { isMadeByLiving } from '../store/temporary-files.js';
 import { type BlockRow, blockRows } from './blocks-of-run.js';

@@ -89,9 +89,9 @@ export function finishCompaction(lake: string, run: string): void {
 }
 
 /** Parts that become one, in the order of their blocks. */
-function groupsOf({ scope }: LakeTable, parts: readonly Part[], lake: string): readonly (readonly Part[])[] {
+function groupsOf({ scope, added }: LakeTable, parts: readonly Part[], lake: string): readonly (readonly Part[])[] {
   // Readers take the rows of the first block that has some; those of another may differ.
-  if (scope === 'run' && parts[0]!.table !== RUN_SUMMARY)
+  if (scope === 'run' && !added.includes('task') && parts[0]!.table !== RUN_SUMMARY)
     return new Set(parts.map(({ path }) => basename(path))).size === 1 ? [parts] : parts.map((part) => [part]);
   const groups: Part[][] = [];
   let bytes = 0;

@@ -40,17 +40,21 @@ export interface LakeTable {
   readonly columns: readonly LakeColumn[];
   /** All columns, as a store has them. */
   readonly storeColumns: readonly { readonly name: string; readonly type: string }[];
-  /** Beyond those: where a reader looks for a snapshot; and the place of rows that have an order of their own. */
-  readonly added: readonly ('rank' | 'snapshot' | 'place')[];
+  /**
+   * Beyond those: the task, except where several have the same; where a reader looks for a snapshot; the place of
+   * rows that have an order of their own.
+   */
+  readonly added: readonly ('task' | 'rank' | 'snapshot' | 'place')[];
 }
 
 /** Columns that are names of folders. */
 export const FOLDERS = [
   { name: 'run', type: 'VARCHAR', text: 'the run, by its folder' },
-  { name: 'rank_block', type: 'INTEGER', text: 'block of its ranks, by the folder' },
+  { name: 'rank_block', type: 'INTEGER', text: 'the first of its blocks, by the folder' },
 ] as const;
 
 const ADDED = {
+  task: { name: 'task', type: 'INTEGER', text: 'number of the task that added it: its block' },
   rank: { name: 'rank', type: 'INTEGER', text: 'global rank of the snapshot' },
   snapshot: { name: 'snapshot', type: 'INTEGER', text: 'number of the snapshot in its file' },
   place: { name: 'place', type: 'BIGINT', text: 'order of the rows in their store' },
@@ -141,11 +145,18 @@ function readTables(): readonly LakeTable[] {
       level: levels.answers.includes(name) ? 'answers' : levels.events.includes(name) ? 'events' : 'state',
       columns: typed.filter((column) => column.name !== 'run' && column.type !== NOT_KEPT).map(lakeColumn(name)),
       added: [
+        ...(isOfBlock(name, scopeOf(name, names)) ? (['task'] as const) : []),
         ...(names.has('snapshot_id') ? (['rank', 'snapshot'] as const).filter((each) => !names.has(each)) : []),
         ...(levels.ordered.includes(name) ? (['place'] as const) : []),
       ],
     };
   });
+}
+
+/** Texts and stacks are those of all who use them, and settings those of the run; `run_summary` has the column itself. */
+function isOfBlock(table: string, scope: Scope): boolean {
+  if (table === 'stack') return true;
+  return scope !== 'dictionary' && table !== 'run_setting' && table !== RUN_SUMMARY;
 }
 
 const lakeColumn =

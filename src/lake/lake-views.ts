@@ -92,7 +92,8 @@ function storeRows(table: LakeTable): string {
   });
   if (table.added.includes('place')) columns.push('place AS rowid');
   const rows = `SELECT ${columns.join(', ')} FROM lake.${table.name}`;
-  if (table.scope === 'run') return `${rows} QUALIFY rank_block = min(rank_block) OVER (PARTITION BY run)`;
+  const task = table.added.includes('task') ? 'task' : 'rank_block';
+  if (table.scope === 'run') return `${rows} QUALIFY ${task} = min(${task}) OVER (PARTITION BY run)`;
   if (table.scope !== 'dictionary') return rows;
   const keys = table.name === 'stack_frame' ? 'stack_id, pos' : table.columns[0]!.name;
   return rows.replace('SELECT', `SELECT DISTINCT ON (${keys})`);

@@ -4,10 +4,11 @@
  */
 import { join } from 'node:path';
 import { groupBy } from '../model/group-by.js';
+import { maxOf } from '../model/lists.js';
 import { loadLibrary, schemaTables } from '../store/load-queries.js';
 import { quotedText } from '../store/schema.js';
 import type { Store } from '../store/store.js';
-import { listParts } from './lake-files.js';
+import { listParts, type Part } from './lake-files.js';
 import { type Key, type LakeTable, lakeTables, NUMBERS_PER_BLOCK, RUN_SUMMARY } from './lake-tables.js';
 
 /** Kinds of keys that become numbers of the store, with the table that has them. */
@@ -45,31 +46,34 @@ export async function restoreRun(store: Store, options: RestoreOptions): Promise
   const { lake, run, main, blocks, now } = options;
   const tables = lakeTables().filter(isStored);
   const names = [...tables.map(({ name }) => name), RUN_SUMMARY];
-  const parts = listParts(lake, names, run).filter(
-    ({ table, block }) => isOfAllBlocks(table) || blocks.includes(block),
-  );
-  const files = groupBy(parts, ({ table }) => table);
-  const rowsOf = (table: string): string => {
-    const paths = (files.get(table) ?? []).map(({ path }) => quotedText(join(lake, path)));
-    return `read_parquet([${paths.join(', ')}], hive_partitioning = true, hive_types = {'rank_block': INTEGER})`;
+  const files = groupBy(listParts(lake, names, run), ({ table }) => table);
+  const rowsOf = (table: string): string | undefined => {
+    const parts = files.get(table) ?? [];
+    const isOfAll = isOfAllBlocks(table);
+    const wanted = isOfAll ? parts : blocks.flatMap((block) => partsOf(block, parts));
+    const paths = [...new Set(wanted.map(({ path }) => quotedText(join(lake, path))))];
+    if (paths.length === 0) return undefined;
+    const rows = `read_parquet([${paths.join(', ')}], hive_partitioning = false)`;
+    const { added } = lakeTables().find(({ name }) => name === table)!;
+    return isOfAll || !added.includes('task') ? rows : `(SELECT * FROM ${rows} WHERE task IN (${blocks.join(', ')}))`;
   };
   const time = `TIMESTAMP ${quotedText(now.toISOString().slice(0, 19).replace('T', ' '))}`;
   await store.transaction(async () => {
     await store.run(
       `INSERT INTO run SELECT ${RESTORED_RUN}, ${quotedText(run)}, label, commit_sha, root_path, ${time}, ${time}
-       FROM ${rowsOf(RUN_SUMMARY)} ORDER BY rank_block <> ${main}, rank_block LIMIT 1`,
+       FROM ${rowsOf(RUN_SUMMARY)} ORDER BY task <> ${main}, task LIMIT 1`,
     );
     for (const [key, table] of NUMBERED)
-      await store.run(
-        `CREATE TEMP TABLE ${key}_map AS ${numbers(key, files.has(table) ? rowsOf(table) : undefined, main)}`,
-      );
-    for (const table of tables)
-      if (files.has(table.name)) await store.run(inserted(table, rowsOf(table.name), { main, run, time }));
+      await store.run(`CREATE TEMP TABLE ${key}_map AS ${numbers(key, rowsOf(table), main)}`);
+    for (const table of tables) {
+      const rows = rowsOf(table.name);
+      if (rows !== undefined) await store.run(inserted(table, rows, { main, run, time }));
+    }
     // Snapshots are named after their run, also in what was concluded.
     for (const [table, column, name] of NAMING)
       await store.run(
         `UPDATE ${table} SET ${column} = regexp_replace(${column},
-           (SELECT regexp_escape(${name}) FROM ${rowsOf(RUN_SUMMARY)} WHERE rank_block = ${main}) || '(/(?:[0-9]+|-)/snapshot#)', ${quotedText(`${run}\\1`)}, 'g')
+           (SELECT regexp_escape(${name}) FROM ${rowsOf(RUN_SUMMARY)} WHERE task = ${main}) || '(/(?:[0-9]+|-)/snapshot#)', ${quotedText(`${run}\\1`)}, 'g')
          WHERE contains(${column}, '/snapshot#')`,
       );
     for (const [key] of NUMBERED) await store.run(`DROP TABLE temp.${key}_map`);
@@ -86,6 +90,12 @@ const isStored = ({ name }: LakeTable): boolean =>
 const isOfAllBlocks = (name: string): boolean =>
   lakeTables().some((table) => table.name === name && table.level === 'answers' && table.scope === 'rank');
 
+/** Files that may have rows of a block: `lake compact` puts those of following blocks into the folder of the first. */
+function partsOf(wanted: number, parts: readonly Part[]): readonly Part[] {
+  const folder = maxOf(parts.flatMap(({ block }) => (block <= wanted ? [block] : [])));
+  return parts.filter(({ block }) => block === folder);
+}
+
 /**
  * Number of each key. Those of the main block keep theirs, which order what is equal; those of the others follow. One that
  * several blocks have, such as a stack, has one number.
@@ -96,10 +106,10 @@ function numbers(key: Key, rows: string | undefined, main: number): string {
   const id = `${key}_id`;
   if (!isPlaced)
     return `SELECT key, row_number() OVER (ORDER BY key)::INTEGER AS number FROM (SELECT DISTINCT ${id} AS key FROM ${rows})`;
-  return `WITH keys AS (SELECT ${id} AS key, min(place) FILTER (rank_block = ${main}) AS own, min(place) AS place, min(rank_block) AS block
+  return `WITH keys AS (SELECT ${id} AS key, min(place) FILTER (task = ${main}) AS own, min(place) AS place, min(task) AS task
     FROM ${rows} GROUP BY ${id})
   SELECT key, coalesce(own, (SELECT coalesce(max(own), 0) FROM keys)
-    + row_number() OVER (PARTITION BY own IS NULL ORDER BY block, place))::INTEGER AS number FROM keys`;
+    + row_number() OVER (PARTITION BY own IS NULL ORDER BY task, place))::INTEGER AS number FROM keys`;
 }
 
 function inserted(
@@ -117,15 +127,15 @@ function inserted(
     if (key === undefined) return `t.${column.name}`;
     if (key === 'run') return String(RESTORED_RUN);
     if (key === 'failure')
-      return `t.${column.name} - CASE WHEN t.rank_block = ${main} THEN ${main * NUMBERS_PER_BLOCK} ELSE 0 END`;
+      return `t.${column.name} - CASE WHEN t.task = ${main} THEN ${main * NUMBERS_PER_BLOCK} ELSE 0 END`;
     const alias = `of_${column.name}`;
     const own = name === NUMBERED.find(([one]) => one === key)?.[1] || column.name === `${scope}_id`;
     joins.set(alias, `${own ? '' : 'LEFT '}JOIN ${key}_map AS ${alias} ON ${alias}.key = t.${column.name}`);
     return `${alias}.number`;
   });
-  const conditions = scope === 'run' ? [`t.rank_block = ${main}`] : [];
+  const conditions = scope === 'run' ? [`t.task = ${main}`] : [];
   const isPlaced = added.includes('place') && scope !== 'dictionary';
-  const order = isPlaced ? `\nORDER BY t.rank_block <> ${main}, t.rank_block, t.place` : '';
+  const order = isPlaced ? `\nORDER BY t.task <> ${main}, t.task, t.place` : '';
   const own = columns.map((column) => column.name);
   // Each block has what it uses, and the first column, or the first two, tell apart.
   const from = scope === 'dictionary' ? `(SELECT DISTINCT ${own.join(', ')} FROM ${rows})` : rows;

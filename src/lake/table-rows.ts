@@ -79,6 +79,10 @@ export function tableRows(table: LakeTable, added: Added): string {
     conditions.push(`t.${key}_id IN (${usesOf(key, added)})`);
   }
   for (const name of table.added) {
+    if (name === 'task') {
+      columns.push(`${block.number} AS task`);
+      continue;
+    }
     if (name === 'place') {
       columns.push(`t.${NUMBERED_BY[table.name] ?? 'rowid'}::BIGINT AS place`);
       continue;

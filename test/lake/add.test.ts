@@ -62,9 +62,9 @@ describe('the same input', () => {
     const alone = fresh();
     cli.expect(0, add(run, alone, '--events'));
     for (const statement of [
-      'SELECT * EXCLUDE (rank_block) FROM lake.rank_summary ORDER BY ALL',
-      'SELECT * EXCLUDE (rank_block, place) FROM lake.snapshot ORDER BY ALL',
-      'SELECT * EXCLUDE (rank_block) FROM lake.event ORDER BY ALL',
+      'SELECT * EXCLUDE (rank_block, task) FROM lake.rank_summary ORDER BY ALL',
+      'SELECT * EXCLUDE (rank_block, task, place) FROM lake.snapshot ORDER BY ALL',
+      'SELECT * EXCLUDE (rank_block, task) FROM lake.event ORDER BY ALL',
       'SELECT count(*), sum(ranks) FROM (SELECT DISTINCT rank, 1 AS ranks FROM lake.rank_summary)',
     ])
       expect(ask(inThree, statement), statement).toEqual(ask(alone, statement));
@@ -92,7 +92,7 @@ describe('another number of blocks', () => {
     cpSync(inThree, lake, { recursive: true });
     const before = filesOf(lake);
     const refused = cli.expect(2, add(run, lake, '--events', '--block', '0/2'));
-    expect(refused.stderr).toMatch(/MBF1014.*was added in 3 blocks, and this is one of 2 blocks\n.*--replace/s);
+    expect(refused.stderr).toMatch(/MBF1015.*was added in 3 blocks, and this is one of 2 blocks\n.*--replace/s);
     expect(filesOf(lake)).toEqual(before);
     for (const block of ['1/2', '0/2']) cli.expect(0, add(run, lake, '--events', '--replace', '--block', block));
     const expected = fresh();
@@ -104,7 +104,7 @@ describe('another number of blocks', () => {
     const lake = fresh();
     cli.expect(0, add(run, lake, '--block', '2/3'));
     for (const name of partsOf(lake)) if (name.startsWith('run_summary')) rmSync(join(lake, name));
-    expect(cli.expect(2, add(run, lake, '--block', '0/2')).stderr).toContain('MBF1014');
+    expect(cli.expect(2, add(run, lake, '--block', '0/2')).stderr).toContain('MBF1015');
   });
 });
 

@@ -128,7 +128,7 @@ describe('lake compact', () => {
     const block = (number: number, ...more: string[]): string[] => [
       ...['lake', 'add', run, '--to', lake, '--id', 'a', '--events', '--block', `${number}/3`, ...more],
     ];
-    expect(cli.expect(2, block(1)).stderr).toMatch(/MBF1014.*put together by `lake compact`/);
+    expect(cli.expect(2, block(1)).stderr).toMatch(/MBF1015.*put together by `lake compact`/);
     for (const number of [1, 0, 2]) cli.expect(0, block(number, '--replace'));
     expect(filesOf(lake)).toEqual(filesOf(three));
   });

@@ -1,11 +1,6 @@
 /** What `lake check`, `compact` and `expire` print. */
 import { sumOf } from '../../model/lists.js';
-import type {
-  LakeCheckResult,
-  LakeCompactResult,
-  LakeExpireResult,
-  LakeProblem,
-} from '../../model/results/lake.js';
+import type { LakeCheckResult, LakeCompactResult, LakeExpireResult, LakeProblem } from '../../model/results/lake.js';
 import * as d from '../document/document.js';
 
 /** Rows of a table on a screen. */

@@ -6,14 +6,18 @@ import { expiredRuns, expireRun } from '../../../lake/expire-runs.js';
 import { LAKE_VERSION } from '../../../lake/lake-files.js';
 import { MbfError } from '../../../model/errors.js';
 import type {
+  CheckedRun,
   CompactedRun,
   LakeCheckResult,
   LakeCompactResult,
   LakeExpireResult,
-  CheckedRun,
 } from '../../../model/results/lake.js';
 import { CAUSES } from '../../../model/vocabulary.js';
-import { lakeCheckDocument, lakeCompactDocument, lakeExpireDocument } from '../../../report/store/lake-keep-document.js';
+import {
+  lakeCheckDocument,
+  lakeCompactDocument,
+  lakeExpireDocument,
+} from '../../../report/store/lake-keep-document.js';
 import { asStoreError } from '../../../store/store-errors.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';

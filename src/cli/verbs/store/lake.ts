@@ -18,8 +18,8 @@ import { INGEST_RESOURCES } from '../../path-store.js';
 import { partsOf, progressOf } from '../../progress.js';
 import type { Session } from '../../session.js';
 import { ask } from './lake-ask.js';
-import { lakeViewsVerb } from './lake-views.js';
 import { check, compact, expire, withLakeDirectory } from './lake-keep.js';
+import { lakeViewsVerb } from './lake-views.js';
 
 const add = defineVerb({
   name: 'lake add',
