@@ -5,7 +5,7 @@
 -- @col    cause VARCHAR    the cause
 -- @col    detail VARCHAR?  which kind of it
 -- @col    ranks BIGINT     ranks with such a failure
--- @why    A screen of one failure says what the other ten thousand ranks have.
+-- @why    A screen of one failure counts those of the other ranks.
 SELECT run, cause, detail, count(DISTINCT rank) AS ranks
 FROM lake.verdict
 WHERE run IN (SELECT unnest(from_json($runs, '["VARCHAR"]'))) AND rank IS NOT NULL AND failure IS NOT NULL

@@ -12,7 +12,7 @@
 -- @col    peak_allocated_bytes BIGINT?  most allocated of a rank, by snapshots, logs and metrics
 -- @col    peak_reserved_bytes BIGINT?   reserved at most, by logs and metrics
 -- @col    schema_version INTEGER  of the stores that its rows were taken from
--- @why    A run is asked by a name, and an answer says which of its blocks are missing.
+-- @why    A run is asked by a name, and an answer lists the blocks that are missing.
 SELECT
   run, min(name) AS name, min(label) AS label, min(commit_sha) AS commit_sha, min(started_us) AS started_us, max(blocks) AS blocks,
   list_filter(range(max(blocks)), lambda number: NOT list_contains(list(task), number))::INTEGER[] AS missing,

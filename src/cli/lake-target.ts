@@ -1,4 +1,4 @@
-/** A run of a lake as what a verb is about: a store of the blocks that answers are about, kept in the cache directory. */
+/** A run of a lake as what a verb is about: a store of a few of its blocks, kept in the cache directory. */
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
@@ -53,7 +53,7 @@ export async function openLakeTarget(
     () => false,
   );
   if (isCached && existsSync(file)) return targetOf(file, asked, resources);
-  // Beside its place, so that it is only renamed.
+  // In the same directory, so that it is only renamed.
   const { directory: work, dispose } = heldDirectory(isCached ? cache : undefined);
   try {
     const made = join(work, 'run.duckdb');
@@ -145,7 +145,7 @@ async function find(store: Store, name: string | undefined, lake: string): Promi
   if (run !== undefined) return run;
   const listed = [...new Set([...begun, ...nearest(name!, names), ...names])];
   const more = listed.length > MOST_RUNS ? `, and ${listed.length - MOST_RUNS} more` : '';
-  const what = begun.length > 1 ? `begins ${begun.length} runs` : 'is no run';
+  const what = begun.length > 1 ? `begins ${begun.length} runs` : 'is not a run';
   throw new MbfError(
     'MBF1002',
     `${name} ${what} of ${lake}, which has ${listed.slice(0, MOST_RUNS).join(', ')}${more}`,

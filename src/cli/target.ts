@@ -80,7 +80,7 @@ export async function openTarget(
 
 function onlyOne(operands: Operands): string | undefined {
   if (typeof operands === 'string' || operands === undefined) return operands;
-  if (operands.length > 1) throw misuse(`one run of a lake is asked at a time, not ${operands.length}`);
+  if (operands.length > 1) throw misuse(`a verb is about one run of a lake, not ${operands.length}`);
   return operands[0];
 }
 

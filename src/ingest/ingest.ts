@@ -118,8 +118,8 @@ async function ofRanks(candidates: readonly Candidate[], options: IngestOptions)
   const isWanted = options.ofRanks;
   if (isWanted === undefined) return candidates;
   const ranks = new RanksOfFiles();
-  const wanted = await Promise.all(candidates.map(async (each) => isWanted((await ranks.of(each))?.rank ?? null)));
-  return candidates.filter((_, i) => wanted[i]);
+  const isKept = await Promise.all(candidates.map(async (each) => isWanted((await ranks.of(each))?.rank ?? null)));
+  return candidates.filter((_, i) => isKept[i]);
 }
 
 /**

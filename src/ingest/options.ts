@@ -29,7 +29,7 @@ export interface IngestOptions {
   readonly formats?: string | undefined;
   /** Whether links out of a directory are followed. */
   readonly followLinks?: boolean | undefined;
-  /** Files whose names or folders say that they are of other ranks are left out; null: of no single rank. */
+  /** Files of other ranks, by their names or folders, are left out; null: of no single rank. */
   readonly ofRanks?: ((rank: number | null) => boolean) | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;

@@ -1,6 +1,6 @@
 /**
  * What a lake holds: for each table of a store the columns as its Parquet files have them, in types that DuckDB, Spark
- * and Polars share. Numbers that a store gives to files, snapshots, stacks and texts are replaced by keys that are equal
+ * and Polars share. Numbers of files, snapshots, stacks and texts are replaced by keys that are equal
  * in every store: 52 bits of a hash, exact in any engine's numbers.
  */
 import { loadData } from '../knowledge/load-data.js';
@@ -10,7 +10,7 @@ import { loadLibrary, loadQuery, schemaTables } from '../store/load-queries.js';
 export const LEVELS = ['answers', 'state', 'events'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** What a number of the store stands for; `failure` and `verdict` are counted over the blocks of a run. */
+/** What a number of the store is of; `failure` and `verdict` are counted over the blocks of a run. */
 export type Key = 'run' | 'source' | 'snapshot' | 'incident' | 'stack' | 'frame' | 'text' | 'failure';
 
 /**
@@ -36,7 +36,7 @@ export interface LakeTable {
   readonly title: string;
   readonly level: Level;
   readonly scope: Scope;
-  /** In the order of the store; without the name of the run, which is that of the folder, and without times of ingest. */
+  /** In the order of the store, without the name of the run, which the folder has, and without times of ingest. */
   readonly columns: readonly LakeColumn[];
   /** All columns, as a store has them. */
   readonly storeColumns: readonly { readonly name: string; readonly type: string }[];
@@ -153,7 +153,7 @@ function readTables(): readonly LakeTable[] {
   });
 }
 
-/** Texts and stacks are those of all who use them, and settings those of the run; `run_summary` has the column itself. */
+/** Texts and stacks are of all tasks, and settings of the run; `run_summary` has the column itself. */
 function isOfBlock(table: string, scope: Scope): boolean {
   if (table === 'stack') return true;
   return scope !== 'dictionary' && table !== 'run_setting' && table !== RUN_SUMMARY;
@@ -168,13 +168,13 @@ const lakeColumn =
     return { name, type, storeType, key, isGenerated, text };
   };
 
-/** An ENUM of the schema; headers of queries do not say which. */
+/** An ENUM of the schema; headers of queries do not name it. */
 function enumOf(table: string, column: string, type: string): string {
   if (type !== 'ENUM') return type;
   const known = schemaTables().flatMap(({ columns }) => columns.filter(({ name }) => name === column));
-  const found = known.find((one) => /^[a-z]/.test(one.type));
-  if (found === undefined) throw new Error(`${table}.${column}: no table of the schema has this ENUM`);
-  return found.type;
+  const first = known.find((one) => /^[a-z]/.test(one.type));
+  if (first === undefined) throw new Error(`${table}.${column}: no table of the schema has this ENUM`);
+  return first.type;
 }
 
 const plain = (type: string): string => (/^[a-z]/.test(type) ? 'VARCHAR' : type);

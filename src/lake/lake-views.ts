@@ -1,6 +1,6 @@
 /**
- * The statements that make a lake a database for DuckDB: the schema `lake` has the files as they are, which other engines
- * read as well; `main` has the tables of a store, in its types, and the analysis library over them.
+ * The statements that make a lake a database for DuckDB: the schema `lake` has the files as they are, as other engines
+ * read them; `main` has the tables of a store, in its types, and the analysis library over them.
  */
 import { libraryObjectsOf } from '../store/compose-sql.js';
 import { definitionOf, libraryObjects } from '../store/install-library.js';
@@ -40,7 +40,9 @@ export function lakeViews(lake: string, statement?: string): string[] {
   // Rows of a view that are kept outlive what it is made of.
   const kept = ofStore.filter((table) => filled.has(table.name) || !views.has(table.name));
   const keptNames = new Set(kept.map(({ name }) => name));
-  const others = schemaTables().filter(({ name }) => name !== 'run' && !ofStore.some((table) => table.name === name));
+  const unwritten = schemaTables().filter(
+    ({ name }) => name !== 'run' && !ofStore.some((table) => table.name === name),
+  );
   const enums = schemaEnums().map(
     ([name, values]) => `CREATE TYPE ${name} AS ENUM (${values.map(quotedText).join(', ')})`,
   );
@@ -55,7 +57,7 @@ export function lakeViews(lake: string, statement?: string): string[] {
         (table) => `CREATE VIEW lake.${table.name} AS ${filled.has(table.name) ? filesOf(lake, table) : noRows(table)}`,
       ),
     ...(isNamed({ name: 'run' }) ? [`CREATE VIEW run AS ${RUNS}`] : []),
-    ...others.filter(isNamed).map(({ name, columns }) => `CREATE VIEW ${name} AS ${empty(columns)}`),
+    ...unwritten.filter(isNamed).map(({ name, columns }) => `CREATE VIEW ${name} AS ${empty(columns)}`),
     ...kept.filter(isNamed).map((table) => `CREATE VIEW ${table.name} AS ${storeRows(table)}`),
     ...objects.filter((object) => !keptNames.has(nameOf(object))).map(definition),
   ];

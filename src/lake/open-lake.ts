@@ -10,7 +10,7 @@ import { fileViews, lakeViews } from './lake-views.js';
 /**
  * Opened for one statement, which finds what it names; or with the files of some tables, as other engines see them.
  *
- * MBF1003 where the directory does not exist, MBF3009 where it is no lake of this version. DuckDB reads files of the
+ * MBF1003 where the directory does not exist, MBF3009 where it is not a lake of this version. DuckDB reads files of the
  * directory alone, and spills nowhere.
  */
 export async function openLake(

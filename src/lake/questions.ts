@@ -33,14 +33,14 @@ export function loadQuestion(name: string): Question {
 }
 
 /** Header lines of a user's file that are the same as in ours. */
-const PARAM = /^-- @param\s+(\w+)\s+(VARCHAR|BIGINT)\b\s*(.*)$/gm;
-const DEFAULT = /^-- @default\s+(\w+)[ \t]*(.*)$/gm;
+const PARAM = /^-- @param[ \t]+(\w+)[ \t]+(VARCHAR|BIGINT)\b([^\n]*)$/gm;
+const DEFAULT = /^-- @default[ \t]+(\w+)(?:[ \t]([^\n]*))?$/gm;
 
 /** MBF1014 for a text that is not of the shared SQL, or names a table that no lake has. */
 export function ownQuestion(file: string, text: string): Question {
-  const defaults = new Map([...text.matchAll(DEFAULT)].map(([, name, value]) => [name!, value!.trim()]));
+  const defaults = new Map([...text.matchAll(DEFAULT)].map(([, name, value]) => [name!, (value ?? '').trim()]));
   const params = [...text.matchAll(PARAM)].map(([, name, type, about]) => ({
-    ...{ name: name!, type: type!, nullable: false, text: about!, initial: defaults.get(name!) },
+    ...{ name: name!, type: type!, nullable: false, text: about!.trim(), initial: defaults.get(name!) },
   }));
   const { tables, parameters } = checkPortable(text, file);
   const known = new Set(lakeTables().map(({ name }) => name));

@@ -50,8 +50,8 @@ export async function restoreRun(store: Store, options: RestoreOptions): Promise
   const rowsOf = (table: string): string | undefined => {
     const parts = files.get(table) ?? [];
     const isOfAll = isOfAllBlocks(table);
-    const wanted = isOfAll ? parts : blocks.flatMap((block) => partsOf(block, parts));
-    const paths = [...new Set(wanted.map(({ path }) => quotedText(join(lake, path))))];
+    const needed = isOfAll ? parts : blocks.flatMap((block) => partsOf(block, parts));
+    const paths = [...new Set(needed.map(({ path }) => quotedText(join(lake, path))))];
     if (paths.length === 0) return undefined;
     const rows = `read_parquet([${paths.join(', ')}], hive_partitioning = false)`;
     const { added } = lakeTables().find(({ name }) => name === table)!;
@@ -81,7 +81,7 @@ export async function restoreRun(store: Store, options: RestoreOptions): Promise
   });
 }
 
-/** A view of the library has no rows of its own. */
+/** Views of the library are computed. */
 const isStored = ({ name }: LakeTable): boolean =>
   schemaTables().some((table) => table.name === name) ||
   (name !== RUN_SUMMARY && loadLibrary().get(name)?.kind === 'table');
@@ -97,7 +97,7 @@ function partsOf(wanted: number, parts: readonly Part[]): readonly Part[] {
 }
 
 /**
- * Number of each key. Those of the main block keep theirs, which order what is equal; those of the others follow. One that
+ * Number of each key. Those of the main block keep theirs, which order what is equal; those of the others follow. What
  * several blocks have, such as a stack, has one number.
  */
 function numbers(key: Key, rows: string | undefined, main: number): string {
@@ -129,16 +129,16 @@ function inserted(
     if (key === 'failure')
       return `t.${column.name} - CASE WHEN t.task = ${main} THEN ${main * NUMBERS_PER_BLOCK} ELSE 0 END`;
     const alias = `of_${column.name}`;
-    const own = name === NUMBERED.find(([one]) => one === key)?.[1] || column.name === `${scope}_id`;
-    joins.set(alias, `${own ? '' : 'LEFT '}JOIN ${key}_map AS ${alias} ON ${alias}.key = t.${column.name}`);
+    const isItself = name === NUMBERED.find(([one]) => one === key)?.[1] || column.name === `${scope}_id`;
+    joins.set(alias, `${isItself ? '' : 'LEFT '}JOIN ${key}_map AS ${alias} ON ${alias}.key = t.${column.name}`);
     return `${alias}.number`;
   });
   const conditions = scope === 'run' ? [`t.task = ${main}`] : [];
   const isPlaced = added.includes('place') && scope !== 'dictionary';
   const order = isPlaced ? `\nORDER BY t.task <> ${main}, t.task, t.place` : '';
-  const own = columns.map((column) => column.name);
-  // Each block has what it uses, and the first column, or the first two, tell apart.
-  const from = scope === 'dictionary' ? `(SELECT DISTINCT ${own.join(', ')} FROM ${rows})` : rows;
+  // Each block has what it uses.
+  const from =
+    scope === 'dictionary' ? `(SELECT DISTINCT ${columns.map((column) => column.name).join(', ')} FROM ${rows})` : rows;
   return `INSERT INTO ${name} (${kept.map((column) => column.name).join(', ')})
 SELECT ${values.join(', ')}
 FROM ${from} AS t

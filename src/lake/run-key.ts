@@ -13,7 +13,7 @@ export function runKey(name: string, unique: readonly (string | number | null)[]
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[-._]+|[-._]+$/g, '')
+    .replace(/^[-._]+|(?<![-._])[-._]+$/g, '')
     .slice(0, MOST - HASH - 1);
   const hash = createHash('sha256').update(JSON.stringify(unique)).digest('hex').slice(0, HASH);
   return `${slug === '' ? 'run' : slug}-${hash}`;

@@ -52,6 +52,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   rules: [[]],
   formats: [[]],
   ingest: [[SAMPLE]],
+  lake: [['add', SAMPLE, '--to', 'lake', '--quiet']],
   export: [[RUN, '--as', 'folded', '--output', 'stacks.folded', '--force']],
   redact: [[join(SAMPLE, 'launch.sbatch'), '-o', 'copy', '--force']],
   runs: [[]],
@@ -81,7 +82,7 @@ describe('a question to every verb', () => {
     if (exitCode === 2) return expect(stderr).toMatch(/MBF\d{4}/);
     expect(stderr).toBe('');
     expect(json<{ schema: string }>().schema).toMatch(
-      new RegExp(`^mbforensics/${verb === 'state' ? 'at' : verb}(?:-list)?@1$`),
+      new RegExp(`^mbforensics/${verb === 'state' ? 'at' : verb}(?:-(?:list|add))?@1$`),
     );
   });
 });

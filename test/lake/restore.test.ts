@@ -105,7 +105,7 @@ describe('a run in blocks', () => {
     expect(html).toContain('Runs of the lake: 1 run');
   });
 
-  it('says which blocks are missing, and what is no longer kept', () => {
+  it('lists missing blocks, and names state that has expired', () => {
     const copy = join(scratchDirectory(), 'lake');
     cpSync(place, copy, { recursive: true });
     const [run = ''] = readdirSync(join(copy, 'run_summary'));

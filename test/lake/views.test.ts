@@ -15,7 +15,7 @@ const KEYS = new Set(
   lakeTables().flatMap(({ columns }) => columns.flatMap(({ name, key }) => (key === undefined ? [] : [name]))),
 );
 /** Of a store and not of what it holds; `rowid` and `place`: the order of rows in it. */
-const OWN = new Set(['created_at', 'touched_at', 'ingested_at', 'rowid', 'number', 'place']);
+const STORE_ONLY = new Set(['created_at', 'touched_at', 'ingested_at', 'rowid', 'number', 'place']);
 const objects = libraryObjects();
 const nameOf = ({ name }: QueryFile): string => name.replace('library.', '');
 
@@ -25,7 +25,7 @@ const comparable = (rows: readonly Row[]): string[] =>
     .map((row) =>
       JSON.stringify(
         Object.entries(row)
-          .filter(([name]) => !KEYS.has(name) && !OWN.has(name) && !name.endsWith('_snapshot_id'))
+          .filter(([name]) => !KEYS.has(name) && !STORE_ONLY.has(name) && !name.endsWith('_snapshot_id'))
           .map(([name, value]) => [name, name === 'run' ? String(value).replace(/-[0-9a-f]{8}$/, '') : value]),
       ),
     )
@@ -62,10 +62,10 @@ function callsOf(object: QueryFile, { runs, moments }: Ids): string[] {
   if (first !== 'snapshot_key')
     return [call(...object.params.map(({ type }) => ({ VARCHAR: "'[]'", 'STRUCT[]': '[]' })[type] ?? 'false'))];
   return moments.map(([snapshot, device, seq]) => {
-    const rest = { at_seq: [seq], after_seq: [0, seq], range_firsts: [`'[0]'`, `'[${String(seq)}]'`] }[
+    const times = { at_seq: [seq], after_seq: [0, seq], range_firsts: [`'[0]'`, `'[${String(seq)}]'`] }[
       object.params[2]?.name ?? ''
     ];
-    return call(snapshot, ...(second === undefined ? [] : [device]), ...(rest ?? []));
+    return call(snapshot, ...(second === undefined ? [] : [device]), ...(times ?? []));
   });
 }
 

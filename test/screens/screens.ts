@@ -68,6 +68,7 @@ const withoutVarying = (text: string, folder: string): string =>
     .replaceAll(dayOf(Date.now()), '2026-01-02')
     .replaceAll(dayOf(Date.now() - DAY_MS), '2026-01-02')
     .replaceAll(/(?<= {2}2026-01-02) \d\d:\d\d:\d\d$/gm, ' 03:04:05')
+    .replaceAll(/(?<=^(?:answers|state|events) .*) [\d.]+ KiB$/gm, ' 10.00 KiB')
     .replace(/(?<=^PICTURE .*\()[\d.]+ KiB/m, '250.00 KiB')
     .replace(/(?<="schema": "mbforensics\/report@1"[^}]*"bytes": )\d+/, '250000');
 

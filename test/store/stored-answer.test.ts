@@ -48,8 +48,8 @@ describe('a stored answer', () => {
     redact: ['--redact', '--key', join(repoRoot, 'LICENSE')],
     key: ['--redact', '--key', join(repoRoot, 'LICENSE')],
   };
-  /** Of every verb: they change no diagnosis. */
-  const COMMON = ['db', 'debug', 'formats', 'json', 'json=full', 'json=short', 'memoryLimit', 'wait'];
+  /** Of every verb: they change no diagnosis; with `--lake` operands are not paths, and no answer is stored. */
+  const COMMON = ['db', 'debug', 'formats', 'json', 'json=full', 'json=short', 'lake', 'memoryLimit', 'wait'];
   const { options } = diagnose.addTo(new Command(), { context: {} as never, end: () => {} });
 
   it('never answers for another option', () => {

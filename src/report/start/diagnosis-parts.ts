@@ -297,15 +297,17 @@ export const verdictOf = (asked: number | null, { verdicts }: Pick<DiagnoseResul
 export function lakeTexts({ lake, verdicts }: DiagnoseResult): string[] {
   if (lake === undefined) return [];
   const { rank: asked, ranks, blocks, missing, causes } = lake;
-  const own = verdictOf(asked, { verdicts });
-  const shown = own ?? verdicts[0];
-  const other =
-    own === undefined ? `rank ${asked} has no failure; the verdict is about` : `rank ${asked} failed alike; shown is`;
+  const ofRank = verdictOf(asked, { verdicts });
+  const shown = ofRank ?? verdicts[0];
+  const about =
+    ofRank === undefined
+      ? `rank ${asked} has no failure; the verdict is about`
+      : `rank ${asked} failed alike; shown is`;
   const failed = causes.map((one) => `${causeOf(one)} on ${counted(one.ranks, 'rank')}`);
   const ofAll = failed.length === 0 ? 'no failure' : failed.join(', ');
   const absent = missing.length === 1 ? 'block' : 'blocks';
   return [
-    ...(asked === null || shown === undefined || shown.rank === asked ? [] : [`${other} ${rankName(shown.rank)}`]),
+    ...(asked === null || shown === undefined || shown.rank === asked ? [] : [`${about} ${rankName(shown.rank)}`]),
     `${counted(ranks, 'rank')} in ${counted(blocks - missing.length, 'block')}: ${ofAll}`,
     ...(missing.length > 0 ? [`missing: ${absent} ${numbersOf(missing)} of ${formatCount(blocks)}`] : []),
   ];

@@ -120,7 +120,7 @@ export const expire = defineVerb({
     });
     if (remove)
       await withLakeDirectory(lake, given, async (work) => {
-        for (const one of runs) await expireRun(lake, work, one.run, level);
+        for (const { run } of runs) await expireRun(lake, work, run, level);
       });
     return { schema: 'mbforensics/lake-expire@1', lake: given, level, is_removed: remove, runs };
   },

@@ -1,4 +1,4 @@
-/** Ranks that the names of files and their folders say. */
+/** Ranks by the names of files and their folders. */
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { getOrAdd } from '../../../model/group-by.js';
