@@ -11,4 +11,5 @@ FROM (
   SELECT DISTINCT coalesce(log.rank, source.rank) AS rank
   FROM log_memory AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id AND source.attempt + log.attempt - 1 = $attempt)
+HAVING count(*) > 0
 LIMIT 1

@@ -7,7 +7,7 @@ const [, , build, file, path, decoders, rows] = process.argv;
 const load = (name) => import(pathToFileURL(join(build, 'src', 'ingest', name)).href);
 const { ingest } = await load('ingest.js');
 const { storeToOpen } = await load('store-to-open.js');
-const store = storeToOpen(file, { mode: 'write' });
+const store = storeToOpen(file, { mode: 'write', threads: 1 });
 const nothing = () => undefined;
 const progress = { files: nothing, read: nothing, derive: nothing, done: (name) => console.log(name) };
 try {
