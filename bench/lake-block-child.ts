@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { oomMessage } from '../samples/generate/write/oom-message.js';
 import { GIB, MIB } from '../src/model/units.js';
+import { tracebackLines } from './many-ranks-input.js';
 import { recordTraining } from './recorded-training.js';
 
 const [, , directory, first, ranks, entries] = process.argv;
@@ -36,11 +37,6 @@ for (let rank = Number(first); rank < Number(first) + Number(ranks); rank += 1) 
     },
     rank % 8,
   );
-  lines.push(
-    `[rank${rank}]: Traceback (most recent call last):`,
-    `[rank${rank}]:   File "/opt/megatron/training/training.py", line 812, in train_step`,
-    `[rank${rank}]:     losses = forward_backward_func(forward_step_func=forward_step_func)`,
-    `[rank${rank}]: torch.OutOfMemoryError: ${message}`,
-  );
+  lines.push(...tracebackLines(rank, message));
 }
 writeFileSync(join(directory!, `train_${first}.log`), `${lines.join('\n')}\n`);

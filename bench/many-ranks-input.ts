@@ -92,12 +92,15 @@ function trainingLog(ranks: number): string {
       },
       rank % 8,
     );
-    lines.push(
-      `[rank${rank}]: Traceback (most recent call last):`,
-      `[rank${rank}]:   File "/opt/megatron/training/training.py", line 812, in train_step`,
-      `[rank${rank}]:     losses = forward_backward_func(forward_step_func=forward_step_func)`,
-      `[rank${rank}]: torch.OutOfMemoryError: ${message}`,
-    );
+    lines.push(...tracebackLines(rank, message));
   }
   return `${lines.join('\n')}\n`;
 }
+
+/** The end of a rank of Megatron-LM that ran out of memory. */
+export const tracebackLines = (rank: number, message: string): string[] => [
+  `[rank${rank}]: Traceback (most recent call last):`,
+  `[rank${rank}]:   File "/opt/megatron/training/training.py", line 812, in train_step`,
+  `[rank${rank}]:     losses = forward_backward_func(forward_step_func=forward_step_func)`,
+  `[rank${rank}]: torch.OutOfMemoryError: ${message}`,
+];

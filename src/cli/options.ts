@@ -211,6 +211,13 @@ export const CSV_RAW = flag(
   '--csv-raw',
   "csv: exact cells, without a ' in front of what a spreadsheet takes for a formula, and with invisible characters",
 );
+/** Of rows that a statement gives. */
+export const ROW_LIMIT = option(
+  '--limit <n>',
+  'rows of a table or JSON document; 0 = all (jsonl and csv always print all)',
+  countOrAll,
+  '1000',
+);
 export const KEY = option(
   '--key <file>',
   'names file of an earlier `redact`, or any secret file: the same names again',

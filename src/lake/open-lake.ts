@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
 import { MIB } from '../model/units.js';
-import { DuckDBInstance } from '../store/duckdb.js';
+import { openConfined } from '../store/confined-duckdb.js';
 import { Store } from '../store/store.js';
 import { checkLake } from './lake-files.js';
 import { fileViews, lakeViews } from './lake-views.js';
@@ -28,21 +28,8 @@ export async function openLake(
     throw new MbfError('MBF1003', 'no such directory', { file: directory }, error);
   }
   checkLake(lake);
-  const instance = await DuckDBInstance.create(':memory:', {
-    memory_limit: `${memoryLimitBytes}B`,
-    threads: String(threads),
-    temp_directory: '',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    allow_persistent_secrets: 'false',
-  });
-  const connection = await instance.connect();
+  const { instance, connection } = await openConfined(lake, { memoryBytes: memoryLimitBytes, threads });
   try {
-    await connection.run(`SET TimeZone = 'UTC'`);
-    await connection.run(`SET allowed_directories = ['${lake.replaceAll("'", "''")}/']`);
-    await connection.run('SET enable_external_access = false');
-    await connection.run('SET lock_configuration = true');
     const views = typeof asked === 'string' ? lakeViews(lake, asked) : fileViews(lake, asked);
     if (views.length > 0) await connection.run(views.join(';\n'));
   } catch (error) {

@@ -6,7 +6,7 @@ import { realpathSync } from 'node:fs';
 import type { DuckDBConnection, DuckDBVector, DuckDBInstance as Instance } from '@duckdb/node-api';
 import { CELL, type CellBatch, type SourceTable, type TableScan, type TableSource } from '../model/table-source.js';
 import { MIB } from '../model/units.js';
-import { DuckDBInstance } from './duckdb.js';
+import { openConfined } from './confined-duckdb.js';
 
 /** Of a whole ingest's memory this is a small part; a row group of the exporter has 122,880 rows. */
 const MEMORY_BYTES = 128 * MIB;
@@ -28,19 +28,7 @@ interface File {
  */
 export async function openParquetTables(directory: string, files: readonly string[]): Promise<ParquetTables> {
   const real = realpathSync(directory);
-  const instance = await DuckDBInstance.create(':memory:', {
-    memory_limit: `${MEMORY_BYTES}B`,
-    threads: '2',
-    temp_directory: '',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    allow_persistent_secrets: 'false',
-  });
-  const connection = await instance.connect();
-  await connection.run(`SET allowed_directories = ['${real.replaceAll("'", "''")}/']`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run('SET lock_configuration = true');
+  const { instance, connection } = await openConfined(real, { memoryBytes: MEMORY_BYTES, threads: 2 });
   const opened = new Map<string, File>();
   const problems = new Map<string, string>();
   for (const file of files) {

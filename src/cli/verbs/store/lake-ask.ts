@@ -7,7 +7,7 @@ import { lakeAskDocument, lakeQuestionsDocument } from '../../../report/store/la
 import { csvLine, jsonLine } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { didYouMean } from '../../nearest.js';
-import { CSV_RAW, choice, countOrAll, MARKDOWN, misuse, operand, option, pair, repeated } from '../../options.js';
+import { CSV_RAW, choice, MARKDOWN, misuse, operand, option, pair, ROW_LIMIT, repeated } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 export const ask = defineVerb({
@@ -18,12 +18,7 @@ export const ask = defineVerb({
     lake: option('--lake <dir>', 'the directory of the lake; without it, the question is described'),
     set: repeated('--set <name=value>', 'a parameter of the question; may be repeated', pair('NAME=VALUE')),
     format: choice('--format <format>', 'how rows are printed', ['table', 'jsonl', 'csv'], 'table'),
-    limit: option(
-      '--limit <n>',
-      'rows of a table or JSON document; 0 = all (jsonl and csv always print all)',
-      countOrAll,
-      '1000',
-    ),
+    limit: ROW_LIMIT,
     csvRaw: CSV_RAW,
     markdown: MARKDOWN,
   },

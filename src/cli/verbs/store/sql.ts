@@ -4,7 +4,7 @@ import { toJson } from '../../../report/json.js';
 import { documentText } from '../../../report/render/text.js';
 import { csvLine, jsonLine, SQL_FORMATS, sqlDocument, sqlLibraryText } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { CSV_RAW, countOrAll, flag, misuse, oneOf, operand, option, text } from '../../options.js';
+import { CSV_RAW, flag, misuse, oneOf, operand, option, ROW_LIMIT, text } from '../../options.js';
 import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
@@ -15,12 +15,7 @@ export const verb = defineVerb({
   },
   options: {
     format: option('--format <format>', `one of ${SQL_FORMATS.join(', ')}`, text, 'table'),
-    limit: option(
-      '--limit <n>',
-      'rows of a table or JSON document; 0 = all (jsonl and csv always print all)',
-      countOrAll,
-      '1000',
-    ),
+    limit: ROW_LIMIT,
     csvRaw: CSV_RAW,
     list: flag('--list', 'tables, views and macros of the analysis library with their columns, or the one named'),
   },
