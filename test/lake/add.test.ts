@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -19,6 +20,7 @@ import { ownerTag } from '../../src/store/temporary-files.js';
 import { buildCli, environment } from '../support/cli.js';
 import { runs } from '../support/level.js';
 import { skipLoudly } from '../support/levels/skip-loudly.js';
+import { samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { ask, doubled, filesOf, partsOf, smallRun, start } from './lakes.js';
 
@@ -246,4 +248,12 @@ describe('errors', () => {
     expect(limited.status).toBe(5);
     expect(filesOf(lake)).toEqual(before);
   });
+});
+
+it('a file that cannot be read is named, and the exit code is 4', () => {
+  const [snapshot = ''] = readdirSync(samplePath('capacity')).filter((name) => name.endsWith('.pickle.gz'));
+  const file = join(root, 'cut.pickle.gz');
+  writeFileSync(file, readFileSync(join(samplePath('capacity'), snapshot)).subarray(0, 5000));
+  const { stderr } = cli.expect(4, ['lake', 'add', file, '--to', fresh(), '-q']);
+  expect(stderr).toMatch(/MBF\d{4} cut\.pickle\.gz: /);
 });

@@ -1,5 +1,5 @@
 /** Verbs about runs of a lake: the same answers as about the files that were added. */
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../store/scratch.js';
@@ -120,7 +120,16 @@ describe('a run in blocks', () => {
 
 it('names the runs that there are', () => {
   const { stderr } = cli.expect(2, ['diagnose', 'leek', '--lake', lake]);
-  expect(stderr).toContain(`leek is no run of ${lake}, which has ${keyOf('leak')}`);
+  expect(stderr).toContain(`leek is not a run of ${lake}, which has ${keyOf('leak')}`);
   expect(cli.expect(2, ['diagnose', 'llama3', '--lake', lake]).stderr).toContain('llama3 begins 2 runs');
   expect(cli.expect(2, ['diagnose', '--lake', lake, 'leak', '--capacity', '80GiB']).stderr).toContain('--capacity');
+});
+
+it('counts a failure whose rank is not known', () => {
+  const directory = scratchDirectory();
+  const log = join(directory, 'error.txt');
+  writeFileSync(log, 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n');
+  cli.expect(0, ['lake', 'add', log, '--to', join(directory, 'lake'), '-q']);
+  const screen = cli.expect(0, ['diagnose', '--lake', join(directory, 'lake')]).stdout;
+  expect(screen).toMatch(/^LAKE +unknown ranks in 1 block: .* on 1 rank$/m);
 });

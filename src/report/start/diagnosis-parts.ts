@@ -308,7 +308,7 @@ export function lakeTexts({ lake, verdicts }: DiagnoseResult): string[] {
   const absent = missing.length === 1 ? 'block' : 'blocks';
   return [
     ...(asked === null || shown === undefined || shown.rank === asked ? [] : [`${about} ${rankName(shown.rank)}`]),
-    `${counted(ranks, 'rank')} in ${counted(blocks - missing.length, 'block')}: ${ofAll}`,
+    `${ranks === 0 ? 'unknown ranks' : counted(ranks, 'rank')} in ${counted(blocks - missing.length, 'block')}: ${ofAll}`,
     ...(missing.length > 0 ? [`missing: ${absent} ${numbersOf(missing)} of ${formatCount(blocks)}`] : []),
   ];
 }

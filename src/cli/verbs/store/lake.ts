@@ -14,7 +14,7 @@ import { heldDirectory } from '../../interrupt.js';
 import { pathsOf, resourcesOf } from '../../operands.js';
 import { flag, misuse, operand, option, required } from '../../options.js';
 import { writing } from '../../output-file.js';
-import { INGEST_RESOURCES } from '../../path-store.js';
+import { failedSources, INGEST_RESOURCES } from '../../path-store.js';
 import { partsOf, progressOf } from '../../progress.js';
 import type { Session } from '../../session.js';
 import { ask } from './lake-ask.js';
@@ -58,6 +58,9 @@ const add = defineVerb({
           ...resourcesOf(session.common),
         }),
       );
+      const failed = await failedSources(store, source.runId);
+      session.note({ failed });
+      for (const { path, error } of failed) session.remarks.push(`mbforensics: ${error.code} ${path}: ${error.text}\n`);
       const run = await keyOfRun(store, source.runId, id);
       const progress = partsOf(session.context, quiet, 'writing table');
       const tables = await addRun(store, source.runId, run, { lake, work, block, events, replace, progress });
