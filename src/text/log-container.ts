@@ -277,6 +277,13 @@ class PageText extends Unwrap {
   private quote = 0;
   /** Element whose content is not seen. */
   private unseen = '';
+  /** No text has come in this row of a table. */
+  private isEmptyRow = false;
+
+  protected override text(byte: number): void {
+    this.isEmptyRow = false;
+    super.text(byte);
+  }
 
   protected byte(byte: number): void {
     switch (this.state) {
@@ -350,8 +357,11 @@ class PageText extends Unwrap {
       if (isEnd && name === this.unseen) this.unseen = '';
     } else if (DATA.unseen.includes(name)) this.unseen = isEnd ? '' : name;
     else if (name === 'br') this.innerEnd();
+    // A forge shows each line of a file as a row: one without text is a blank line.
+    else if (name === 'tr' && isEnd && this.isEmptyRow) this.emptyLine();
     else if (DATA.lineEnds.includes(name)) this.separate();
     else if (!isEnd && DATA.cells.includes(name)) this.blank();
+    if (name === 'tr') this.isEmptyRow = !isEnd;
   }
 
   private entity(byte: number): void {

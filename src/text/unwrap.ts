@@ -176,6 +176,12 @@ export abstract class Unwrap {
     if (this.isOpen && this.breaks === 0) this.text(SPACE);
   }
 
+  /** A line of its own without text. */
+  protected emptyLine(): void {
+    if (this.isOpen) this.innerEnd();
+    else this.hasText = true;
+  }
+
   /** What follows is another line than what the line of the file has so far. */
   protected separate(): void {
     this.breaks = Math.max(this.breaks, this.isOpen ? 1 : 0);
