@@ -11,7 +11,7 @@ import { questionOf, recordedQuestion } from '../../src/derive/replay/sweep-ques
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
-import { sampled } from '../support/level.js';
+import { NIGHTLY, sampled } from '../support/level.js';
 import { deviceOf, isPerfect, type Recorded, replaysOf } from './lab-store.js';
 
 const LAB = join(CORPUS, 'lab');
@@ -112,7 +112,10 @@ describe("recordings of PyTorch's own allocator", () => {
     );
     expect(complete.right / complete.asked).toBeGreaterThanOrEqual(0.995);
     expect(median(complete.widths)).toBe(0);
-    expect(lossy.unsure / lossy.asked).toBeLessThanOrEqual(0.05);
-    expect(median(lossy.widths)).toBeLessThanOrEqual(0.02);
+    // How often, and how wide, is said of all of them; of a sample, within three standard deviations of it.
+    const noise = NIGHTLY ? 0 : 3 * Math.sqrt(0.05 * 0.95 * lossy.asked);
+    expect(lossy.unsure).toBeLessThanOrEqual(0.05 * lossy.asked + noise);
+    const narrow = lossy.widths.filter((width) => width <= 0.02).length;
+    expect(narrow).toBeGreaterThanOrEqual(0.5 * lossy.asked - (NIGHTLY ? 0 : 1.5 * Math.sqrt(lossy.asked)));
   }, 900_000);
 });
