@@ -17,10 +17,10 @@ answer AS MATERIALIZED (
     rule.rank // launch.stage_stride % launch.stages AS stage
   FROM rule_verdict AS rule JOIN launch ON launch.run_id = rule.run_id),
 test AS (
-  SELECT failure, list({cause: cause, outcome: outcome, reason: reason, detail: detail, confidence: confidence, capture: capture,
-    doubts: doubts} ORDER BY place) AS answers
+  SELECT failure, sum(hash({place: place, cause: cause, outcome: outcome, reason: reason, detail: detail, confidence: confidence,
+    capture: capture, doubts: doubts})) AS answers
   FROM cause_test WHERE run_id = $run_id GROUP BY failure),
-part AS (SELECT failure, list({part: part, serves: serves} ORDER BY part) AS parts FROM oom_part WHERE run_id = $run_id GROUP BY failure),
+part AS (SELECT failure, sum(hash({part: part, serves: serves})) AS parts FROM oom_part WHERE run_id = $run_id GROUP BY failure),
 described AS MATERIALIZED (
   SELECT answer.*,
     row_number() OVER (ORDER BY list_position(['proven', 'high', 'medium', 'low'], answer.confidence),
