@@ -1,7 +1,7 @@
 /** A run of a lake as what a verb is about: a store of a few of its blocks, kept in the cache directory. */
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openStore } from '../ingest/store-to-open.js';
 import { nearest } from '../knowledge/nearest.js';
@@ -17,7 +17,14 @@ import type { Store } from '../store/store.js';
 import { prune } from './cached-files.js';
 import type { Context } from './context.js';
 import { heldDirectory } from './interrupt.js';
-import { failedSources, INGEST_RESOURCES, openedStore, type StoreResources, type Target } from './path-store.js';
+import {
+  failedSources,
+  INGEST_RESOURCES,
+  openedStore,
+  type StoreResources,
+  type Target,
+  writableCache,
+} from './path-store.js';
 import { buildId } from './stored-answer.js';
 
 /**
@@ -48,10 +55,7 @@ export async function openLakeTarget(
   );
   const cache = join(context.cacheDir, 'lakes');
   const file = join(cache, `${of.digest('hex').slice(0, 32)}-${SCHEMA_VERSION}.duckdb`);
-  const isCached = await mkdir(cache, { recursive: true }).then(
-    () => true,
-    () => false,
-  );
+  const isCached = (await writableCache(cache)) !== undefined;
   if (isCached && existsSync(file)) return targetOf(file, asked, resources);
   // In the same directory, so that it is only renamed.
   const { directory: work, dispose } = heldDirectory(isCached ? cache : undefined);

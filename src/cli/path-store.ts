@@ -3,7 +3,7 @@
  * that the next verb on the same files finds it, and changed files make a new one.
  */
 import { constants, createWriteStream, existsSync, rmSync, statSync } from 'node:fs';
-import { access, mkdir, rename } from 'node:fs/promises';
+import { access, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -17,7 +17,7 @@ import type { AskedLakeRun } from '../model/results/lake.js';
 import { MIB } from '../model/units.js';
 import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
-import { sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
+import { makeDirectories, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
 import { cachePlace, newestFirst, prune } from './cached-files.js';
 import { contentKey } from './content-key.js';
 import type { Context } from './context.js';
@@ -106,7 +106,7 @@ export async function pathStore(
   if (paths.length === 1) await refuseGolden(paths[0]!);
   const key = knownKey ?? (await contentKey(paths, context));
   const name = `${key}-${SCHEMA_VERSION}.${PARSER_VERSION}.duckdb`;
-  const cache = await cacheDirectory(context);
+  const cache = await writableCache(cachePlace(context));
   let place: HeldDirectory = cache === undefined ? heldDirectory() : { directory: cache, dispose: async () => {} };
   let made: MadeStore | undefined;
   let store: Store | undefined;
@@ -270,10 +270,9 @@ async function ingestAll(
 }
 
 /** Undefined where it cannot be written: a home over its quota (login nodes) must not prevent an answer. */
-async function cacheDirectory(context: Context): Promise<string | undefined> {
-  const directory = cachePlace(context);
+export async function writableCache(directory: string): Promise<string | undefined> {
   try {
-    await mkdir(directory, { recursive: true });
+    makeDirectories(directory);
     await access(directory, constants.W_OK | constants.X_OK);
     return directory;
   } catch {

@@ -20,7 +20,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { MbfError } from '../model/errors.js';
-import { temporaryName } from '../store/temporary-files.js';
+import { makeDirectories, temporaryName } from '../store/temporary-files.js';
 import { fileColumns, LEVELS, lakeTables, RUN_SUMMARY } from './lake-tables.js';
 
 export const DESCRIPTION = 'mbforensics-lake.json';
@@ -72,7 +72,7 @@ export const runNames = (lake: string): string[] =>
 
 /** Makes the lake where it does not exist; MBF3009 if the directory holds something else, or is of another version. */
 export function openLakeForWriting(lake: string): void {
-  mkdirSync(lake, { recursive: true });
+  makeDirectories(lake);
   const names = namesIn(lake).filter((name) => !name.startsWith('.'));
   if (names.includes(DESCRIPTION)) {
     checkLake(lake);

@@ -6,9 +6,19 @@
  * between hosts and containers; START is when the process began, since numbers of processes are used again.
  */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { hostname, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const TAG = '[0-9a-f]{8}-[0-9]{1,10}-[0-9a-z]{1,16}';
 /** `mbforensics-TAG-XXXXXX`, and `FILE.TAG.new` or `.tmp` with a log. */
@@ -28,6 +38,21 @@ export function ownerTag(): string {
 export function temporaryName(file: string, suffix: 'new' | 'tmp', directory: string): string {
   used.add(directory);
   return `${file}.${ownerTag()}.${suffix}`;
+}
+
+/**
+ * A directory and those around it; Node's error where one cannot be made. Node's own `recursive` never ends below /proc,
+ * where a directory that exists takes none (ENOENT).
+ */
+export function makeDirectories(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectories(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process may have made it.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 /** An empty directory in `parent`, or in that of temporary files, without symbolic links. */

@@ -220,6 +220,7 @@ describe('errors', () => {
     ['a file', () => `${run}/train.log`, 5],
     ['a directory with other files', () => run, 5],
     ['a place that cannot be written', () => '/sys/kernel/lake', 5],
+    ['a place below which no directory can be made', () => '/proc/none/lake', 5],
   ])('one where the lake is %s', (_, place, status) => {
     const { stderr } = cli.expect(status, add(run, place()));
     expect(stderr).toMatch(/^mbforensics: error MBF300[69]: [^\n]+\n {2}[^\n]+\n$/);

@@ -106,6 +106,20 @@ describe('lake compact', () => {
     expect(filesOf(lake)).toEqual(files);
   });
 
+  it('changes no answer about the run, nor about one of its ranks', () => {
+    const lake = copy();
+    const answer = (operand: string): unknown => {
+      const { lake: _, ...about } = cli
+        .expect(0, ['diagnose', operand, '--lake', lake, '--json=full'])
+        .json<Record<string, unknown>>();
+      return about;
+    };
+    const operands = [name, `${name}/4`];
+    const before = operands.map(answer);
+    cli.expect(0, ['lake', 'compact', lake]);
+    expect(operands.map(answer)).toEqual(before);
+  });
+
   it('makes the same files of the same blocks', () => {
     const [first, second] = [copy(), copy()];
     for (const lake of [first, second]) cli.expect(0, ['lake', 'compact', lake]);

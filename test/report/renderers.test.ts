@@ -1,4 +1,5 @@
 /** Every figure of a document is the same in text, Markdown, HTML and JSON, whatever the document is about. */
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
 import { compareDocument } from '../../src/report/compare/compare-document.js';
@@ -23,12 +24,19 @@ import { memoryDocument } from '../../src/report/run/memory-document.js';
 import { nsysDocument } from '../../src/report/run/nsys-document.js';
 import { adviseDocument } from '../../src/report/start/advise-document.js';
 import { diagnoseDocument } from '../../src/report/start/diagnose-document.js';
+import { lakeAddDocument, lakeAskDocument } from '../../src/report/store/lake-document.js';
+import {
+  lakeCheckDocument,
+  lakeCompactDocument,
+  lakeExpireDocument,
+} from '../../src/report/store/lake-keep-document.js';
 import { estimateDocument } from '../../src/report/what-if/estimate-document.js';
 import { whatIfDocument } from '../../src/report/what-if/what-if-document.js';
 import { asker } from '../support/ask.js';
 import { samplePath, sampleStore } from '../support/stores.js';
 
-const { json } = asker();
+const { json, cwd } = asker();
+const LAKE = join(cwd, 'lake');
 
 interface Shown {
   readonly value: number;
@@ -144,6 +152,12 @@ const DOCUMENTS: Readonly<Record<string, () => Document>> = {
   advise: () => adviseDocument(json('advise', frag), { paste: ['megatron_bridge'] }),
   compare: () =>
     compareDocument(json('compare', samplePath('llama3-70b-tp8'), '--golden', frag, '--allow-change', 'layout')),
+  // Each of them makes, or changes, what the next one is about.
+  'lake add': () => lakeAddDocument(json('lake', 'add', frag, '--to', LAKE, '--events')),
+  'lake ask': () => lakeAskDocument(json('lake', 'ask', 'peaks', '--lake', LAKE)),
+  'lake check': () => lakeCheckDocument(json('lake', 'check', LAKE)),
+  'lake expire': () => lakeExpireDocument(json('lake', 'expire', LAKE, '--level', 'events', '--older-than', '0d')),
+  'lake compact': () => lakeCompactDocument(json('lake', 'compact', LAKE)),
   nsys: () => nsysDocument(json('nsys', samplePath('nccl-outside')), { limit: Number.POSITIVE_INFINITY }),
 };
 

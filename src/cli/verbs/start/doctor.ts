@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises';
+import { readdir, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { PARSERS } from '../../../../parsers/index.js';
@@ -19,6 +19,7 @@ import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { operand } from '../../options.js';
+import { writableCache } from '../../path-store.js';
 import type { Session } from '../../session.js';
 import { version } from '../../version.js';
 
@@ -85,10 +86,7 @@ async function storeCheck(session: Session): Promise<DoctorCheck> {
 async function cacheCheck(context: Context): Promise<DoctorCheck> {
   const name = 'cache';
   const directory = cachePlace(context);
-  try {
-    await mkdir(directory, { recursive: true });
-    await access(directory, constants.W_OK);
-  } catch {
+  if ((await writableCache(directory)) === undefined) {
     return { name, status: 'warning', text: `${directory} cannot be written; each question reads its files again` };
   }
   const files = (await readdir(directory)).filter((file) => file.endsWith('.duckdb'));
