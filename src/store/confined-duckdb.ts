@@ -1,16 +1,20 @@
-/** DuckDB in memory that reads the files of one directory alone: it spills nowhere and loads no extension. */
+/** DuckDB in memory that reads the files of one directory alone, and loads no extension. */
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
 import { DuckDBInstance } from './duckdb.js';
 
-/** `directory`: without symbolic links. */
+/** `directory`: without symbolic links. `spill`: a directory that it may make for what memory does not hold; '': none. */
 export async function openConfined(
   directory: string,
-  { memoryBytes, threads }: { readonly memoryBytes: number; readonly threads: number },
+  {
+    memoryBytes,
+    threads,
+    spill = '',
+  }: { readonly memoryBytes: number; readonly threads: number; readonly spill?: string },
 ): Promise<{ readonly instance: Instance; readonly connection: DuckDBConnection }> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryBytes}B`,
     threads: String(threads),
-    temp_directory: '',
+    temp_directory: spill,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',

@@ -133,3 +133,12 @@ it('counts a failure whose rank is not known', () => {
   const screen = cli.expect(0, ['diagnose', '--lake', join(directory, 'lake')]).stdout;
   expect(screen).toMatch(/^LAKE +unknown ranks in 1 block: .* on 1 rank$/m);
 });
+
+it('a statement that needs more than memory is answered, and leaves nothing', () => {
+  const temporary = scratchDirectory();
+  const statement =
+    'SELECT max(n - range) AS most FROM (SELECT range, row_number() OVER (ORDER BY range) AS n FROM range(12000000) ORDER BY hash(range))';
+  const asked = ['sql', statement, '--lake', lake, '--memory-limit', '128MiB', '--format', 'csv'];
+  expect(cli.expect(0, asked, { env: { TMPDIR: temporary } }).stdout).toBe('most\n1\n');
+  expect(readdirSync(temporary)).toEqual([]);
+});
