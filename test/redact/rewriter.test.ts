@@ -87,8 +87,9 @@ describe('names in text', () => {
   });
 
   it('replaces any private name of any frame, and gives it back', () => {
+    // Of letters of which no word of a rule consists: what is left beside such a word is short, and may be drawn again.
     const letters = (least: number, most: number) =>
-      fc.string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz'), minLength: least, maxLength: most });
+      fc.string({ unit: fc.constantFrom(...'jkqvwxyz'), minLength: least, maxLength: most });
     const word = letters(5, 12).map((text) => `zq${text}`);
     fc.assert(
       fc.property(
