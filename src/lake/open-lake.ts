@@ -16,7 +16,7 @@ let opened = 0;
  * Opened for one statement, which finds what it names; or with the files of some tables, as other engines see them.
  *
  * MBF1003 where the directory does not exist, MBF3009 where it is not a lake of this version. DuckDB reads files of the
- * directory alone. What memory does not hold is in a temporary directory: the entries of a thousand ranks are 70 million.
+ * directory alone. What memory does not hold is in a temporary directory: a thousand ranks have 70 million entries.
  */
 export async function openLake(
   directory: string,

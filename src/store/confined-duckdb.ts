@@ -2,7 +2,7 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
 import { DuckDBInstance } from './duckdb.js';
 
-/** `directory`: without symbolic links. `spill`: a directory that it may make for what memory does not hold; '': none. */
+/** `directory`: without symbolic links. `spill`: a directory that it may make for what memory does not hold, or ''. */
 export async function openConfined(
   directory: string,
   {

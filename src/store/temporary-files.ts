@@ -41,7 +41,7 @@ export function temporaryName(file: string, suffix: 'new' | 'tmp', directory: st
 }
 
 /**
- * A directory and those around it; Node's error where one cannot be made. Node's own `recursive` never ends below /proc,
+ * A directory and those around it; Node's error where one cannot be made. Its `recursive` never ends below /proc,
  * where a directory that exists takes none (ENOENT).
  */
 export function makeDirectories(path: string): void {

@@ -112,7 +112,7 @@ describe("recordings of PyTorch's own allocator", () => {
     );
     expect(complete.right / complete.asked).toBeGreaterThanOrEqual(0.995);
     expect(median(complete.widths)).toBe(0);
-    // How often, and how wide, is said of all of them; of a sample, within three standard deviations of it.
+    // How often, and how wide, is a bar for all of them; for a sample, within three standard deviations of it.
     const noise = NIGHTLY ? 0 : 3 * Math.sqrt(0.05 * 0.95 * lossy.asked);
     expect(lossy.unsure).toBeLessThanOrEqual(0.05 * lossy.asked + noise);
     const narrow = lossy.widths.filter((width) => width <= 0.02).length;

@@ -87,7 +87,7 @@ describe('names in text', () => {
   });
 
   it('replaces any private name of any frame, and gives it back', () => {
-    // Of letters of which no word of a rule consists: what is left beside such a word is short, and may be drawn again.
+    // Of letters of which no word of a rule consists: what is left next to such a word is short, and may come again.
     const letters = (least: number, most: number) =>
       fc.string({ unit: fc.constantFrom(...'jkqvwxyz'), minLength: least, maxLength: most });
     const word = letters(5, 12).map((text) => `zq${text}`);
